@@ -1,12 +1,12 @@
 #!/usr/bin/env bash
-# From a bare machine to the main result: sets up, builds, and measures every suite under every strategy on the default devices: all GPUs
-# in both modes, and then how the rate goes with the size and from which size on more GPUs pay; without a GPU, the cores of the CPU with
-# --quick and resident inputs. Prints each table as soon as it is measured, and says where the measurements and the timeline are.
-# Arguments go to `mgpu-bench run` and win, and sizes are then not swept: scripts/bench.sh merkle -d gpu:2 --size 2^24
+# From a bare machine to the main result: sets up, builds, and measures every suite under every strategy on the default devices. With GPUs it uses
+# all of them, in both modes, and then shows how the rate depends on the size and from which size on more GPUs are faster. Without a GPU it uses the
+# cores of the CPU with --quick and resident inputs. Prints each table as soon as it is measured, and the paths of the measurements and the
+# timeline. Arguments go to `mgpu-bench run` and take precedence; sizes are then not swept: scripts/bench.sh merkle -d gpu:2 --size 2^24
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 
-# What ninja says, made short: how far it is, in place on a terminal and every 10 % elsewhere; and all that is wrong.
+# Shortens ninja's output: progress, in place on a terminal and every 10 % elsewhere; and all errors.
 progress() {
   local line count all said=0
   while IFS= read -r line; do
@@ -29,27 +29,27 @@ progress() {
 (
   cd "$root"
   options=()
-  # Once scripts/test.sh has configured this folder with the tests, it stays so: the target below leaves them alone anyway.
+  # If scripts/test.sh has configured this folder with the tests, they stay configured: the target below does not build them.
   [[ -f build/release/CMakeCache.txt ]] || options=(-DMGPU_TESTS=OFF)
   cmake --preset release "${options[@]}" >/dev/null
   NINJA_STATUS='[%f/%t] ' cmake --build --preset release --target mgpu-bench | progress
 )
 bench=$root/build/release/mgpu-bench
 
-# Through the environment: a flag among the arguments wins over each of these.
+# These are environment variables because a flag among the arguments overrides each of them.
 export MGPU_BENCH_RESULT=${MGPU_BENCH_RESULT:-$root/mgpu-bench-result.json}
 export MGPU_BENCH_TRACE=${MGPU_BENCH_TRACE:-$root/mgpu-bench-trace.json}
 gpus=true
 if [[ $("$bench" devices --json) != *'"type": "gpu"'* ]]; then
   gpus=false
-  # There every core has the inputs in its own memory, so that both modes say much the same.
+  # On a CPU every core has the inputs in its own memory, so both modes give nearly the same results.
   export MGPU_BENCH_QUICK=${MGPU_BENCH_QUICK:-true} MGPU_BENCH_MODE=${MGPU_BENCH_MODE:-resident}
 fi
 
 "$bench" devices
 "$bench" run "$@"
 if $gpus && (($# == 0)); then
-  unset MGPU_BENCH_TRACE MGPU_BENCH_EXPORT MGPU_BENCH_OUTPUT MGPU_BENCH_RESUME  # those were of the first
+  unset MGPU_BENCH_TRACE MGPU_BENCH_EXPORT MGPU_BENCH_OUTPUT MGPU_BENCH_RESUME  # those were for the first run
   "$bench" run --size sweep --mode resident -n 7 -o "${MGPU_BENCH_RESULT%.json*}-sweep.json"
 fi
 if (($# == 0)); then

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Strong scaling over one, two, four and eight devices, as parts that are resumed where they were interrupted: every suite at sizes from
-# small to filling, every strategy on all devices, one device slowed down, the links, and headline cases with what was predicted for
-# them. Ends in DIR/page.html (scripts/campaign_page.py). Call it again with the same arguments until it says that it is complete.
+# Measures strong scaling on one, two, four and eight devices, in parts that can be resumed after an interruption: every suite at sizes from small
+# to filling, every strategy on all devices, one throttled device, the links, and headline cases with their predictions. Writes DIR/page.html
+# (scripts/campaign_page.py) at the end. Call it again with the same arguments until it says that it is complete.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -58,7 +58,7 @@ for name in ${parts//,/ }; do
 done
 mkdir -p "$folder"
 
-# A run names its devices in the same way everywhere, and says itself when they are not there.
+# All runs name their devices in the same way, and report missing ones themselves.
 set_of=(-d "$devices" "${split[@]}")
 there=$("$program" devices "${set_of[@]}" --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["devices"]))')
 if [[ -z $counts ]]; then
@@ -83,7 +83,7 @@ except (OSError, EOFError, ValueError, KeyError):
 PYTHON
 }
 
-# part NAME COMMAND...: its result is DIR/NAME.json.gz. One that is there whole is not measured again, one that is not goes on.
+# Usage: part NAME COMMAND...; its result is DIR/NAME.json.gz. A complete one is not measured again, an incomplete one is resumed.
 part() {
   local name=$1 file=$folder/$1.json.gz code=0 left=$((seconds - SECONDS)) where
   shift
@@ -94,7 +94,7 @@ part() {
   echo "campaign: $name: mgpu-bench $*" | tee -a "$folder/commands.txt"
   timeout --signal=INT --kill-after=60 "$left" "$program" "$@" "${where[@]}" >"$folder/$name.log" 2>&1 || code=$?
   ((SECONDS < seconds)) || is_complete "$file" || stop
-  # What cannot be done on these devices is skipped or unsupported, and said so in the table.
+  # Cases that these devices cannot do are skipped or unsupported; the table says so.
   if ((code != 0)) && ! is_complete "$file"; then
     echo "campaign: $name failed with exit code $code: $(tail -n 1 "$folder/$name.log")" >&2
     failed=1
@@ -120,7 +120,7 @@ if is_wanted calibrate && [[ ! -f $folder/calibrated ]]; then
 fi
 if is_wanted links && ((there > 1)); then part links links "${set_of[@]}" --quick; fi
 
-# 50 ms of work or more on one H200, or the largest that fits; several MSMs of parts of one, which n devices are compared with.
+# Uses 50 ms of work or more on one H200, or the largest problem that fits; for msm several parts of one, with which n devices are compared.
 headline() {
   has_suite "$1" || return 0
   local suite=$1 size=$2
@@ -130,7 +130,7 @@ headline() {
   predict "headline-$suite"
 }
 
-# What is known of the fewest of several devices before their first sample, simulated with all counts.
+# Simulates all device counts from what is known of the fewest of several devices before their first sample.
 predict() {
   local file=$folder/$1.json.gz predicted=$folder/predicted-$1.json.gz from
   is_complete "$file" && ! is_complete "$predicted" || return 0
@@ -162,7 +162,7 @@ if is_wanted slow && has_suite merkle && ((there > 1)); then
 fi
 
 python3 "$root/scripts/campaign_page.py" "$folder" -o "$folder/page.html" || failed=1
-# What is committed of a campaign.
+# The files of a campaign that are committed.
 bytes=$({ cat "$folder"/headline-*.json.gz "$folder"/predicted-*.json.gz "$folder/page.html" 2>/dev/null || true; } | wc -c)
 if ((bytes > 4 << 20)); then
   echo "campaign: headline cases and page have $bytes bytes, more than 4 MiB" >&2

@@ -4,8 +4,8 @@
 usage: campaign_page.py DIR -o PAGE.html        of the parts in DIR, however many there are; names the page
        campaign_page.py --case-to-grow RESULT   the number of the case of the fewest several devices, for simulate --grow-to
 
-Exit 0, or 2 and one line for bad input. Pictures need matplotlib (package python3-matplotlib); without it the page has tables alone.
-The page opens without a network: its pictures are in it.
+Exit 0, or 2 and one line for bad input. Pictures need matplotlib (package python3-matplotlib); without it the page has only tables.
+The page opens without a network: it contains its pictures.
 """
 
 import argparse
@@ -28,8 +28,8 @@ table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .7rem;border-bo
 td:not(:first-child):not(.words){white-space:nowrap}
 td:first-child,th:first-child,.words{text-align:left}img{max-width:100%}code{background:#f3f3f3}h2{margin-top:2.5rem}
 .far{color:#b00020}"""
-WORDS = "\0"  # a cell that begins so has words, which are not set like numbers
-FAR = 5  # per cent between prediction and measurement
+WORDS = "\0"  # first character of cells with words, which are not set like numbers
+FAR = 5  # percent between prediction and measurement from which it counts as far off
 PART_ORDER = ("headline", "strategies", "scaling", "slow")
 
 
@@ -48,7 +48,7 @@ def case_to_grow(name):
 
 
 def key(case):
-    """Of the same work under the same strategy: what a simulation is looked up by, whose suites and options are not those measured."""
+    """Returns the key of the same work under the same strategy, to look up a simulation: its suites and options are not those measured."""
     return number(case.run, "work", "items"), case.strategy, case.n
 
 
@@ -65,8 +65,8 @@ def text(value):
 
 
 def headline_rows(file, apart):
-    """A row for each strategy and count of devices; how far, in per cent, what was predicted is from that is added to `apart`. For more
-    devices than two, or the fewest of several, that is what a simulation from these says."""
+    """Returns a row for each strategy and count of devices, and appends the deviation of each prediction in percent to `apart`. For more devices
+    than two, or than the fewest of several, the prediction is a simulation from those."""
     simulated_file = file.with_name("predicted-" + file.name)
     simulated = {}
     if simulated_file.is_file():
@@ -107,7 +107,7 @@ def best_rows(file):
 
 
 def pictures(files, kinds):
-    """As data in the page, drawn by plot.py; for what it cannot draw, why not."""
+    """Returns the pictures as data in the page, drawn by plot.py; and why those that it cannot draw are missing."""
     found, missing = [], []
     with tempfile.TemporaryDirectory() as folder:
         for file in files:

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Holds the source tree to the map in lib/README.md: who may include whom, and who alone may touch OpenCL, the command line, the
-environment, the terminal, the clock and MPI. Prints one line per breach and exits with 1. --self-test proves on made-up text that every rule
-can fail."""
+"""Checks the source tree against the map in lib/README.md: which layers may include which, and which alone may use OpenCL, the command line, the
+environment, the terminal, the clock and MPI. Prints one line per breach and exits with 1. --self-test proves on made-up text that every rule can
+fail."""
 
 import re
 import sys
@@ -35,7 +35,7 @@ CLOCK = re.compile(r"\b\w*_clock\s*::\s*now\b|\b(?:clock_gettime|gettimeofday|ti
 
 
 def breaches(path, text):
-    """The (rule, what) breached by a file at `path`, relative to the root, with contents `text`."""
+    """Returns the (rule, what) that a file at `path`, relative to the root, breaks with contents `text`."""
     found = []
     place = path.split("/")
     layer = place[1] if place[0] == "lib" else None
@@ -46,7 +46,7 @@ def breaches(path, text):
         if rule:
             found.append((rule, f'#include of {quoted or angled}'))
     if place[0] == "kernels":
-        return found  # OpenCL C: its words are not ours
+        return found  # OpenCL C has other rules
 
     if not path.startswith("lib/opencl/") and OPENCL.search(code):
         found.append(("opencl", OPENCL.search(code).group()))
@@ -72,7 +72,7 @@ def include_breach(path, place, layer, quoted, angled):
     if place[0] == "kernels":
         return "kernels" if len(target) != 1 else None
     if len(target) < 2 or target[0] not in ("lib", "suites", "app"):
-        return "path"  # by its path from the root, so that this check sees where it leads
+        return "path"  # relative to the root, so that this check sees the layer
     if quoted.startswith("lib/opencl/cl_") and not (path.startswith("lib/opencl/cl_") or path == "app/main.cpp"):
         return "seam"
     if place[0] == "app":

@@ -1,8 +1,7 @@
 #!/usr/bin/env python3
-"""Finds types of one name that two files define in one namespace. The linker says nothing of them: it keeps one of two classes' member
-functions, and the other class runs the wrong code (C++'s one-definition rule). Looks at lib, suites, app and tests; types in unnamed
-namespaces and in functions are a file's own. Prints one line per name and exits with 1. --self-test proves on made-up text that it can
-fail."""
+"""Finds types of the same name that two files define in one namespace. The linker does not report them: it keeps the member functions of one class,
+and the other class runs the wrong code (C++'s one-definition rule). Examines lib, suites, app and tests; types in unnamed namespaces and in
+functions are a file's own. Prints one line per name and exits with 1. --self-test proves on made-up text that it can fail."""
 
 import re
 import sys
@@ -15,7 +14,7 @@ KEYWORDS = ("class", "struct", "union", "enum")
 
 
 def without_template(head):
-    """The head of a definition without its `template <...>`."""
+    """Returns the head of a definition without its `template <...>`."""
     while head and head[0] == "template":
         depth, at = 0, 1
         for at, token in enumerate(head[1:], 1):
@@ -27,7 +26,7 @@ def without_template(head):
 
 
 def type_name(head):
-    """The name of the type that a brace after these tokens begins; None where it begins something else."""
+    """Returns the name of the type that a brace after these tokens begins; None if it begins something else."""
     head = without_template([token for token in head if not token.startswith("[[")])
     while head and head[0] in ("typedef", "static", "const", "constexpr", "inline"):
         head = head[1:]
@@ -49,8 +48,8 @@ def type_name(head):
 
 
 def definitions(text):
-    """The types that a file defines for all to see, with their namespaces."""
-    found, scopes, head = [], [], []  # scopes: (the namespace's name or "", is it one that others see)
+    """Returns the types that a file defines for other files, with their namespaces."""
+    found, scopes, head = [], [], []  # scopes: (the namespace's name or "", whether other files see it)
     for token in TOKEN.findall(NOT_CODE.sub(" ", text)):
         if token.isspace():
             continue
@@ -77,7 +76,7 @@ def definitions(text):
 
 
 def breaches(files):
-    """(name, files) of every type that several of the files define; `files` are (path, text)."""
+    """Returns (name, files) of every type that several of the files define; `files` are (path, text)."""
     places = {}
     for path, text in files:
         for name in definitions(text):

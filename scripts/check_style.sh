@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Checks the form of the sources. C++ is as clang-format 14 (Debian 12's) writes it by
-# .clang-format: versions differ in what they write. Neither pyflakes nor shellcheck finds anything wrong. What is
-# not installed is left out, and named. Exit code 1 if something is wrong, else 77 if something was
-# left out, else 0. Works from any directory.
+# Checks the form of the sources. C++ must be formatted by clang-format 14 (Debian 12's) with .clang-format; other versions format differently.
+# pyflakes and shellcheck must find nothing. Tools that are not installed are skipped and named. Exit code 1 if something is wrong, else 77 if
+# something was skipped, else 0. Works from any directory.
 # Usage: check_style.sh
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What messages between ranks cost on this machine, with each MPI whose plug-in was built: a table, and OUT/messages-MPI.json for each.
-# Needs a build with -DMGPU_BENCHMARKS=ON. Works from any directory.
+# Measures the cost of messages between ranks on this machine, with each MPI whose plug-in was built: prints a table and writes
+# OUT/messages-MPI.json for each. Needs a build with -DMGPU_BENCHMARKS=ON. Works from any directory.
 # Usage: cluster_bench.sh [--quick] [BUILD [OUT]]
 set -euo pipefail
 
@@ -9,9 +9,9 @@ if [[ ${1:-} == --quick ]]; then quick=(--quick); shift; fi
 build=${1:-$(dirname -- "${BASH_SOURCE[0]}")/../build/release} out=${2:-}
 program=$build/mgpu-cluster-bench
 [[ -x $program ]] || { echo "cluster_bench.sh: $program is not there; build it with -DMGPU_BENCHMARKS=ON, or name another folder" >&2; exit 2; }
-# Open MPI asks for that where everything runs as root, as in containers.
+# Open MPI requires this if everything runs as root, as in containers.
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
-# A CPU for each rank, of one core: results do not depend on it, costs do.
+# Each rank has a CPU of one core: results do not depend on this, costs do.
 export POCL_DEVICES=${POCL_DEVICES:-"pthread pthread"} POCL_MAX_PTHREAD_COUNT=${POCL_MAX_PTHREAD_COUNT:-1}
 ran=0
 for mpi in openmpi mpich; do

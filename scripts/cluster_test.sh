@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs over ranks of MPI on this machine, more of them than CI has time for: 2, 3 and 4 ranks, every suite, ranks killed at 20 random
-# moments and at 20 of work in rounds, in that of each suite with 2 ranks, with each MPI whose plug-in was built. An hour, or two. Works
-# from any directory.
+# Tests runs over ranks of MPI on this machine, more of them than CI has time for: 2, 3 and 4 ranks, every suite, ranks killed at 20 random moments
+# and at 20 of iterative work (with 2 ranks in that of each suite), with each MPI whose plug-in was built. Takes one or two hours. Works from any
+# directory.
 # Usage: cluster_test.sh [BINARY]
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."

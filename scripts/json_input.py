@@ -1,7 +1,6 @@
-"""JSON files as the scripts read them: right in form, or refused with one line and exit 2, as the tool itself does for bad input.
+"""JSON files as the scripts read them: correct in form, or refused with one line and exit 2, as the tool itself refuses bad input.
 
-The form is the published JSON Schema (lib/report/*.schema.json), as much of it as those schemas use. Needs nothing but Python.
-"""
+The form is the published JSON Schema (lib/report/*.schema.json), limited to the features that those schemas use. Needs nothing but Python."""
 
 import gzip
 import json
@@ -13,16 +12,17 @@ import zlib
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
-SCHEMAS = HERE / "schemas" if (HERE / "schemas").is_dir() else HERE.parent / "lib" / "report"  # as installed, and in the source tree
-MOST = 1e30  # in size, of any number: beyond it a figure is damage
-# What a terminal obeys, and invisible characters that reorder or join the text around them; joiners are left, which scripts and emoji need.
+SCHEMAS = HERE / "schemas" if (HERE / "schemas").is_dir() else HERE.parent / "lib" / "report"  # installed, or in the source tree
+MOST = 1e30  # largest magnitude of any number: beyond it a figure is damaged
+# Characters that control a terminal, and invisible ones that reorder or join the text around them; joiners are allowed, because scripts and emoji
+# need them.
 NOT_SHOWN = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb\ud800-\udfff\U000e0000-\U000e007f]")
-# What a file that is right in form can still do to arithmetic on it: sizes that do not fit each other, divisions by a time of 0.
+# Errors that a file of correct form can still cause in arithmetic: sizes that do not fit each other, divisions by a time of 0.
 MISFITS = (ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError, ValueError)
 
 
 def plain(text):
-    """As a terminal or a page may be shown it."""
+    """Escapes a text so that a terminal or a page may show it."""
     def escaped(match):
         code = ord(match.group())
         return f"\\x{code:02x}" if code < 0xa0 else f"\\u{{{code:x}}}"
@@ -30,14 +30,14 @@ def plain(text):
 
 
 def refuse(message):
-    """One line, and exit 2."""
+    """Prints one line and exits with 2."""
     print(plain(f"{Path(sys.argv[0]).name}: {message}"), file=sys.stderr)
     sys.exit(2)
 
 
 def saved(name):
-    """The file that `last`, `last~1` and so on are to mgpu-bench too: of the results that it kept by itself, in order of when they began.
-    Every other name as it is."""
+    """Returns the file that `last`, `last~1` and so on mean to mgpu-bench: the results that it saved by itself, in order of their start. Returns
+    every other name unchanged."""
     asked = re.fullmatch(r"last(?:~(\d+))?", str(name))
     if not asked:
         return name
@@ -52,8 +52,8 @@ def saved(name):
 
 
 def load(name):
-    """What the file holds (`last` too), or what it decompresses to where it begins as gzip files do; refused when it cannot be read or is not JSON.
-    NaN and Infinity are none."""
+    """Returns the contents of the file (`last` too), decompressed if it begins like a gzip file; refuses it if it cannot be read or is not JSON.
+    NaN and Infinity are not JSON."""
     def none(word):
         raise ValueError(f"{word} is not a number")
 
@@ -88,7 +88,7 @@ TYPES = {"object": lambda v: isinstance(v, dict), "array": lambda v: isinstance(
 
 
 class Form:
-    """A schema. `holes`: what a file lacks, or has as null, and words that are not known, are none of its business; only types are."""
+    """A schema. With `holes`, missing and null fields and unknown words are accepted, and only types are checked."""
 
     def __init__(self, name, holes=False):
         file = SCHEMAS / f"{name}.schema.json"
@@ -99,7 +99,7 @@ class Form:
         self.holes = holes
 
     def breach(self, value):
-        """Where it is not as the schema says, and why, in one line; None when it is."""
+        """Returns where the value breaks the schema, and why, in one line; None if it does not."""
         return self._breach(value, self.root, "")
 
     def _breach(self, value, schema, path):
@@ -149,7 +149,7 @@ class Form:
                     return found
         elif isinstance(value, list) and isinstance(schema.get("items"), dict):
             rule = schema["items"]
-            if set(rule) <= {"type", "description"}:  # the cells of tables, of which there are many
+            if set(rule) <= {"type", "description"}:  # cells of tables, which are numerous
                 kinds = rule.get("type")
                 kinds = [kinds] if isinstance(kinds, str) else kinds or list(TYPES)
                 tests = [TYPES[kind] for kind in kinds]
@@ -174,7 +174,7 @@ def check_header(name, document):
 
 
 def result(name, holes=False):
-    """A result file; refused when it is none. `holes`: see Form."""
+    """Returns a result file, or refuses it. `holes`: see Form."""
     document = load(name)
     check_header(name, document)
     breach = Form("result", holes).breach(document)
@@ -184,24 +184,24 @@ def result(name, holes=False):
 
 
 def is_links(name):
-    """Does the file say of itself that `mgpu-bench links` wrote it?"""
+    """Returns true if the file says that `mgpu-bench links` wrote it."""
     document = load(name)
     return isinstance(document, dict) and document.get("schema") == "mgpu-bench/links"
 
 
 def links(name):
-    """A file of links, right in form."""
+    """Returns a file of links that has the correct form."""
     return formed(name, "links")
 
 
 def is_scaling(name):
-    """Likewise `mgpu-bench simulate --nodes`."""
+    """Returns true if the file says that `mgpu-bench simulate --nodes` wrote it."""
     document = load(name)
     return isinstance(document, dict) and document.get("schema") == "mgpu-bench/scaling"
 
 
 def formed(name, form):
-    """A file that is right in the form of that schema."""
+    """Returns a file that has the form of that schema, or refuses it."""
     document = load(name)
     breach = Form(form).breach(document)
     if breach:
@@ -210,7 +210,7 @@ def formed(name, form):
 
 
 def guarded(files, work):
-    """What `work` returns; refused, with the place in the script, where it does not get on with what is in the files."""
+    """Returns the result of `work`; if the contents of the files make it fail, refuses them with the place in the script."""
     try:
         return work()
     except MISFITS as error:

@@ -1,5 +1,5 @@
-"""What limits_table.py measures beside mgpu-bench, each in a process of its own: python3 limits_peers.py NAME ARGUMENT... prints the seconds
-that it takes for the work of a line, or why that is not to be had, and exits with 3.
+"""The programs with which limits_table.py compares mgpu-bench, each in a process of its own: python3 limits_peers.py NAME ARGUMENT... prints
+the seconds that it takes for the work of a line; or it prints why it cannot be measured, and exits with 3.
 
   cublas fp32|fp64 N         torch.mm of two N x N matrices on a GPU, TF32 off, by CUDA's events
   openblas fp32|fp64 N       cblas_?gemm of libopenblas on all cores
@@ -24,7 +24,7 @@ class Missing(Exception):
 
 
 def cublas(precision, rows):
-    os.environ["NVIDIA_TF32_OVERRIDE"] = "0"  # whatever the environment says; cuBLAS reads it once
+    os.environ["NVIDIA_TF32_OVERRIDE"] = "0"  # overrides the environment; cuBLAS reads it once
     try:
         import torch
     except ImportError as error:

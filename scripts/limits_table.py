@@ -30,13 +30,13 @@ LONGEST = 100  # seconds for one program
 
 @dataclass
 class Line:
-    name: str                     # of its file
+    name: str  # name of its file
     what: str
     arguments: list
     devices: int = 1
     estimated: float = None       # seconds on an H200 at the limit
-    recorded: tuple = None        # what was recorded of another program on an H200: its name, seconds
-    peers: list = field(default_factory=list)  # arguments of limits_peers.py, the first that is there
+    recorded: tuple = None  # figure of another program recorded on an H200: its name, seconds
+    peers: list = field(default_factory=list)  # arguments of limits_peers.py: the first available peer is used
 
 
 def msm(curve, log, tiny, estimated=None, recorded=None, devices=1):
@@ -64,7 +64,7 @@ def fisher(model, tiny):
 
 
 def lines(quick):
-    """Those that matter most first, in case there is not the time for all."""
+    """Returns the lines, the most important ones first in case the time is short."""
     tiny = quick and "256"
     leaves = {"2^20": 1024, "100000": 1000, "2^26": 2048} if quick else {"2^20": 1 << 20, "100000": 100000, "2^26": 1 << 26}
     sppark = {20: ("sppark, as recorded", 8.40e-3), 24: ("sppark, as recorded", 74.7e-3)}
@@ -88,15 +88,15 @@ class Session:
         self.given = given
         self.out = Path(given.out)
         self.out.mkdir(parents=True, exist_ok=True)
-        self.until = time.monotonic() + LONGEST  # for finding devices
+        self.until = time.monotonic() + LONGEST  # time limit for finding devices
         self.lines = [line for line in lines(given.quick) if re.search(given.only, line.name)]
-        self.said = {}       # by line: why it has no result
-        self.peers = {}      # by line: a name and seconds, or why there are none
+        self.said = {}  # by line: why it has no result
+        self.peers = {}  # by line: a name and seconds, or why there are none
         self.devices = []
         self.place = ["-d", given.devices, *(["--sub-devices", str(given.sub_devices)] if given.sub_devices else [])]
 
     def program(self, command, what):
-        """Its output, or why there is none."""
+        """Returns the program's output, or why there is none."""
         limit = min(LONGEST, self.until - time.monotonic())
         if limit <= 0:
             return None, "no time was left"
@@ -145,7 +145,7 @@ class Session:
         print(f"{line.what}: {self.said.get(line.name, 'measured')}", flush=True)
 
     def ask_peers(self, line):
-        """Of this session, except what was recorded."""
+        """Measures the peers in this session, except recorded ones."""
         file = self.out / f"{line.name}.peer.json"
         if file.exists() and not self.given.again:
             self.peers[line.name] = json.loads(file.read_text())
@@ -167,7 +167,7 @@ class Session:
         return bool(self.devices) and "H200" in self.devices[0]["name"]
 
     def row(self, line):
-        """Cells, from the file alone."""
+        """Returns the cells, from the file alone."""
         if not self.file(line).exists():
             return [line.what, f"not measured: {self.said.get(line.name, 'not yet')}", *["-"] * 5]
         report = json_input.result(self.file(line))
@@ -200,7 +200,7 @@ class Session:
         partial.replace(self.out / "limits.md")
 
     def first_kernels(self, line):
-        """When the first kernels of two devices began, in the sample that is shown."""
+        """Returns when the first kernels of two devices began, in the sample shown."""
         if line.devices == 1 or not self.file(line).exists():
             return ""
         run = next((run for run in json_input.result(self.file(line))["runs"] if run["strategy"] == "equal"), {})

@@ -3,7 +3,7 @@
 
 usage: metrics_table.py BINARY [--check] [--page FILE]     exit 0; exit 1 with --check when one differs; exit 2 for bad input
 
-The table stands between two HTML comments, which stay. With --check nothing is written, and the lines that differ are printed.
+The table is between two HTML comments, which stay. With --check nothing is written, and the lines that differ are printed.
 """
 
 import argparse
@@ -27,7 +27,7 @@ def table(metrics):
 
 
 def with_text(old, around, text):
-    """What is between the two markers replaced by the text; None where there is not one of each, in this order."""
+    """Returns the text with the part between the two markers replaced; None unless there is one of each, in this order."""
     head, begin, rest = old.partition(around[0])
     _, end, tail = rest.partition(around[1])
     if not begin or not end or begin in rest:

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
-# Makes the Debian packages in build/release/packages: mgpu-bench_*.deb (the program, its manual page and completions, the scripts that
-# read result files), libmgpu-bench-dev_*.deb (libraries, headers, CMake package), mgpu-bench-openmpi_*.deb and mgpu-bench-mpich_*.deb
-# (what it loads for runs over many nodes). With --check also what can be said without installing them: lintian finds no error,
-# the scripts find all that they need, and scripts/consumer builds and runs against what they hold. Works from any directory.
+# Makes the Debian packages in build/release/packages: mgpu-bench_*.deb (the program, its manual page and completions, the scripts that read result
+# files), libmgpu-bench-dev_*.deb (libraries, headers, CMake package), mgpu-bench-openmpi_*.deb and mgpu-bench-mpich_*.deb (plug-ins for runs over
+# several nodes). With --check it also tests them without installing: lintian finds no error, the scripts find all files that they need, and
+# scripts/consumer builds and runs against the contents. Works from any directory.
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -19,7 +19,7 @@ options=(-DCMAKE_INSTALL_PREFIX=/usr)
 cmake --preset release "${options[@]}" >/dev/null
 cmake --build --preset release --target mgpu-bench mgpu_texts mgpu_session mgpu_suites mgpu_kernels
 rm -rf build/release/packages
-# Not the target `package`: it would build the tests too, where they are configured.
+# The target `package` is not used: it would build the tests too if they are configured.
 (cd build/release && cpack --config CPackConfig.cmake >packages.log) || { cat build/release/packages.log >&2; exit 1; }
 ls -l build/release/packages/*.deb
 [[ $check == yes ]] || exit 0

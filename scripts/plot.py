@@ -3,21 +3,21 @@
 
 usage: plot.py RESULT... -o DIR [--kind all|scaling,timeline,...] [--format png,svg] [--strategy NAME,...] [--mode MODE] [--devices N]
 
-Without --kind at most a dozen files: the most telling pictures of each kind, of the problems with the most work. --kind all draws every
-kind of every problem, --kind NAME,... these kinds of every problem.
+Without --kind it draws at most a dozen files: the most telling pictures of each kind, of the problems with the most work. --kind all draws
+every kind of every problem, --kind NAME,... these kinds of every problem.
 
-With --field FILE.npy: the field that `run stencil` or `run lbm --output FILE.npy` wrote beside that result, and which device had which
-part of it; the comodulogram of what `run pac --output FILE.npy` wrote; or the network, the solution and the difference, which `run pinn
---output FILE.npy` wrote to FILE.solution.npy.
+--field FILE.npy draws the field that `run stencil` or `run lbm --output FILE.npy` wrote next to that result, with the devices' parts of
+it; the comodulogram of a file of `run pac --output FILE.npy`; or the network, the solution and the difference, which `run pinn --output
+FILE.npy` wrote to FILE.solution.npy.
 
-Of a file of `mgpu-bench links`: its matrices as heat maps, and the bandwidth of each collective against size (--kind matrices,bandwidth).
+A file of `mgpu-bench links` gives its matrices as heat maps, and the bandwidth of each collective against size (--kind matrices,bandwidth).
 
-Of a file of `mgpu-bench simulate --nodes`: strong and weak scaling over nodes, a picture a mode (--kind nodes).
+A file of `mgpu-bench simulate --nodes` gives strong and weak scaling over nodes, one picture per mode (--kind nodes).
 
 Exit 0 and the names of the files on standard output; a kind for which the files hold no figures is named on standard error and left out.
-Exit 2 and one line for bad input, or when there is nothing to draw at all. What the pictures look like is in plot_kinds.py and
-plot_overviews.py, of work in rounds in plot_rounds.py, of pac in plot_pac.py, of trainings in plot_training.py, those of links in
-plot_links.py, of nodes in plot_nodes.py. Needs matplotlib (package python3-matplotlib).
+Exit 2 and one line for bad input, or if there is nothing to draw. The drawing is in plot_kinds.py and plot_overviews.py, for iterative
+work in plot_rounds.py, for pac in plot_pac.py, for trainings in plot_training.py, for links in plot_links.py, for nodes in plot_nodes.py.
+Needs matplotlib (package python3-matplotlib).
 """
 
 import argparse
@@ -43,11 +43,11 @@ NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "
          "matrices": "the file has no transfers: links was asked for collectives alone",
          "bandwidth": "no collective was measured at several sizes",
          "roofline": "no case has a roofline_fraction: calibrate the devices first (mgpu-bench calibrate)"}
-FILES_AT_MOST = 12  # unless kinds are asked for
+FILES_AT_MOST = 12  # unless kinds are requested
 
 
 def words(text, accepted, option):
-    """A list with commas, of which every word must be one of those accepted."""
+    """Returns a list separated by commas, each word of which must be an accepted one."""
     chosen = [word for word in text.split(",") if word]
     for word in chosen:
         if word not in expected:
@@ -89,7 +89,7 @@ def arguments():
 
 
 def chosen(groups, given):
-    """What the filters leave; each must leave something, so that a misspelt name does not pass for an empty result."""
+    """Returns what the filters leave; each must leave something, so that a misspelt name does not look like an empty result."""
     def keep(name, wanted, values):
         if wanted is None:
             return
@@ -109,7 +109,7 @@ def chosen(groups, given):
 
 
 def subjects(kind, groups):
-    """[(name, what one picture of this kind is of)]."""
+    """Returns [(name, subject of one picture of this kind)]."""
     if kind == "prediction":
         return [(kind, groups)]
     if kind == "paths":  # of each suite in each mode
@@ -126,7 +126,7 @@ def subjects(kind, groups):
 
 
 def numbered(names):
-    """Names of files: the second of one name gets a 2."""
+    """Makes names of files unique: the second of one name gets a 2."""
     seen = {}
     for name in names:
         seen[name] = seen.get(name, 0) + 1
@@ -134,11 +134,11 @@ def numbered(names):
 
 
 def wanted(kinds, groups):
-    """[(kind, name, subject)] in the order in which they are drawn; without kinds the first of each, then the second, and so on."""
+    """Returns [(kind, name, subject)] in the order in which they are drawn; without kinds the first of each, then the second, and so on."""
     if kinds:
         return [(kind, *subject) for kind in kinds for subject in subjects(kind, groups)]
     by_work = sorted(groups, key=lambda group: -len({case.n for case in group.ok()}) * group.most_work)
-    first = {}  # of each suite and mode before further problems of the same
+    first = {}  # each suite and mode comes before further problems of the same
     for group in by_work:
         first.setdefault((group.suite, group.mode), group)
     ordered = [*first.values(), *(group for group in by_work if group is not first[(group.suite, group.mode)])]
@@ -150,12 +150,12 @@ def wanted(kinds, groups):
 
 
 def in_turn(lists):
-    """The first of each, then the second of each, and so on."""
+    """Returns the first of each list, then the second of each, and so on."""
     return [column[k] for k in range(max(map(len, lists), default=0)) for column in lists if k < len(column)]
 
 
 def pictures(kinds, groups, draw, at_most):
-    """(name, figure) of what there are figures for."""
+    """Yields (name, figure) of everything with figures."""
     look, asked, made, left, drawn = result_series.looks_of(groups), wanted(kinds, groups), set(), [], 0
     for (kind, _, subject), name in zip(asked, numbered(name for _, name, _ in asked)):
         if drawn == at_most:
@@ -174,7 +174,7 @@ def pictures(kinds, groups, draw, at_most):
 
 
 def field_pictures(given, groups):
-    """(name, figure) of the array of --field, whose shape must be that of the problem."""
+    """Yields (name, figure) of the array of --field, whose shape must be that of the problem."""
     import numpy
     import plot_pac
     import plot_rounds
@@ -224,7 +224,7 @@ def field_pictures(given, groups):
 
 
 def solution_picture(given, groups, values):
-    """(name, figure) of a .solution.npy."""
+    """Yields (name, figure) of a .solution.npy."""
     import plot_training
 
     if values.ndim != 2 or values.shape[0] % plot_training.PARTS or values.dtype.kind != "f":
@@ -239,7 +239,7 @@ def solution_picture(given, groups, values):
 
 
 def links_pictures(name, kinds):
-    """(name, figure) of a file of links."""
+    """Yields (name, figure) of a file of links."""
     import plot_links
 
     made, asked = set(), kinds or LINKS_KINDS
@@ -253,7 +253,7 @@ def links_pictures(name, kinds):
 
 
 def nodes_pictures(name):
-    """(name, figure) of a file of simulate --nodes."""
+    """Yields (name, figure) of a file of simulate --nodes."""
     import plot_nodes
 
     for stem, figure in plot_nodes.figures(json_input.formed(name, "scaling")):
@@ -274,7 +274,7 @@ def main():
         import plot_style
         import plot_training
     except ImportError as error:
-        if (error.name or "").startswith("plot_"):  # of these scripts
+        if (error.name or "").startswith("plot_"):  # a module of these scripts
             raise
         json_input.refuse(f"matplotlib is missing ({error}); "
                           "Debian: apt-get install python3-matplotlib")

@@ -1,6 +1,5 @@
-"""The pictures of one problem in one mode. Every function takes a group of cases and how series look, and returns a figure, or None
-where the figures it needs are not there. Nothing is read or chosen here.
-"""
+"""The pictures of one problem in one mode. Every function takes a group of cases and the looks of series, and returns a figure, or None if the
+figures it needs are missing. Nothing is read or chosen here."""
 
 import matplotlib.pyplot as plt
 
@@ -58,7 +57,7 @@ def scaling(group, look):
 
 
 def rates_on_the_right(axes, group):
-    """The same height as a rate: that of the device fastest alone times the speed-up."""
+    """Adds an axis that shows the same heights as rates: the rate of the fastest device alone times the speed-up."""
     best = group.best()
     value, unit, alone = number(best.run, "rate", "value"), get(best.run, "rate", "unit"), best.alone()
     if not value or not alone:
@@ -119,7 +118,7 @@ def timeline(group, _):
     merge = (case.run["timeline"].get("merge") or {})
     stretches = gaps(case)
     for state, (words, colour, hatch) in GAPS.items():
-        label = words  # of the first device that has one
+        label = words  # label of the first device that has one
         for device in range(case.n):
             mine = [(begin, length) for d, s, begin, length in stretches if d == device and s == state]
             if mine:
@@ -164,7 +163,7 @@ def imbalance(group, _):
         axes.plot([min(busy), max(busy)], [y, y], color="#AAAAAA", linewidth=5, solid_capstyle="round", zorder=1)
         axes.plot([sum(busy) / len(busy)] * 2, [y - 0.3, y + 0.3], color=BLACK, linewidth=1.5, zorder=2, label="mean" if y == 0 else None)
         for k, time in enumerate(busy):
-            told = case.n <= AT_MOST  # which device it is
+            told = case.n <= AT_MOST  # whether devices are labelled
             mark = {"marker": MARKS[k % AT_MOST][0], "color": COLOURS[k % AT_MOST]} if told else {"marker": "o", "color": BLUE}
             axes.plot([time], [y + (k - (case.n - 1) / 2) * 0.36 / case.n], markersize=7, markerfacecolor="none", markeredgewidth=1.6,
                       linestyle="none", zorder=3, **mark,

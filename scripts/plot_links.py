@@ -1,6 +1,5 @@
-"""The pictures of a file of `mgpu-bench links`: its matrices as heat maps, and the bandwidth of collectives against size. Every function
-takes the document, or rows of it, and returns a figure, or None where the figures it needs are not there. Nothing is read or chosen here.
-"""
+"""The pictures of a file of `mgpu-bench links`: its matrices as heat maps, and the bandwidth of collectives against size. Every function takes the
+document, or rows of it, and returns a figure, or None if the figures it needs are missing. Nothing is read or chosen here."""
 
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter
@@ -10,7 +9,7 @@ from result_series import COLOURS, MARKS
 
 HOST = "host"
 TRAFFIC = (("one-way", "one way"), ("both-ways", "both ways"))
-NAMED = 12  # ends: of more, cells are too small for figures
+NAMED = 12  # most ends with figures: with more, cells are too small for them
 
 
 def three_digits(gigabytes):
@@ -18,7 +17,7 @@ def three_digits(gigabytes):
 
 
 def matrix(document, traffic, in_use):
-    """(ends, rates in GB/s by row and column, None where there is none; cells that were wrong), or None when nothing was measured."""
+    """Returns (ends, rates in GB/s by row and column, None if there is none; cells with wrong results), or None if nothing was measured."""
     rows = [t for t in document["transfers"] if t["traffic"] == traffic and t["in_use"] == in_use]
     if not rows:
         return None
@@ -76,7 +75,7 @@ def size_text(size):
 
 
 def bandwidth(document, op):
-    """Bus bandwidth of this collective, a line for every number of devices."""
+    """Draws the bus bandwidth of this collective, with a line per number of devices."""
     lines = {}
     for row in document["collectives"]:
         if row["op"] == op and row["busbw_bytes_per_s"]:
@@ -100,7 +99,7 @@ def bandwidth(document, op):
 
 
 def figures(document, kinds):
-    """(kind, name, figure or None)"""
+    """Yields (kind, name, figure or None)."""
     if "matrices" in kinds:
         yield "matrices", "links-matrices", matrices(document)
     if "bandwidth" in kinds:

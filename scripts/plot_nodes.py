@@ -1,4 +1,4 @@
-"""The picture of `mgpu-bench simulate --nodes`: strong and weak scaling over nodes, side by side, one picture a mode."""
+"""The picture of `mgpu-bench simulate --nodes`: strong and weak scaling over nodes, side by side, one picture per mode."""
 
 import textwrap
 
@@ -13,7 +13,7 @@ MOST_TICKS = 6
 
 
 def figures(document):
-    """(name, figure) of each mode."""
+    """Yields (name, figure) of each mode."""
     modes = list(dict.fromkeys(row["mode"] for row in document["rows"]))
     for mode in modes:
         slug = "".join(c if c.isalnum() else "-" for c in document["suite"]).strip("-")
@@ -29,7 +29,7 @@ def of_mode(document, mode):
         return None
     names = list(dict.fromkeys(name for _, name in series))
     at_end = {name: max((rows[-1]["rate"] for (_, other), rows in series.items() if other == name), default=0) for name in names}
-    # One device alone does not scale; of the others the fastest at the end.
+    # A single device does not scale; the others are ordered by their speed on the most nodes.
     shown = sorted((name for name in names if name != "single"), key=lambda name: -at_end[name])[:AT_MOST] or names
     look = looks([(name, name.split(":")[0]) for name in names])
     figure, panels = plt.subplots(1, 2, figsize=(9.5, 4.6), sharex=True, sharey=True)

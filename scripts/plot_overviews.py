@@ -1,6 +1,5 @@
-"""The pictures of several problems: rate against size, predictions, rooflines. Every function takes what it draws (a Sweep, all groups, a
-Roofline) and how series look, and returns a figure, or None where the figures it needs are not there. Nothing is read or chosen here.
-"""
+"""The pictures of several problems: rate against size, predictions, rooflines. Every function takes what it draws (a Sweep, all groups, a Roofline)
+and the looks of series, and returns a figure, or None if the figures it needs are missing. Nothing is read or chosen here."""
 
 import statistics
 import textwrap
@@ -12,9 +11,9 @@ from plot_style import AT_MOST, GREY, ON_WHITE, drawn_as, duration_axis, legend_
 from result_file import get, number, power
 from result_series import DASHES, MARKS, RED
 
-CEILINGS = {"memory": GREY, "host link": "#B07800"}  # others as what computes
-PROBLEMS, POINTS_NAMED = 10, 8  # at most
-NAMES_APART, NAME_WIDTH = 0.045, 36  # of the height of a picture, for each line; characters
+CEILINGS = {"memory": GREY, "host link": "#B07800"}  # other ceilings have the colour of computing
+PROBLEMS, POINTS_NAMED = 10, 8  # most of each
+NAMES_APART, NAME_WIDTH = 0.045, 36  # line distance relative to the picture's height; characters
 
 
 def sizes(sweep, look):
@@ -57,7 +56,7 @@ def prediction(groups, look):
     series = {}
     for group, case in predicted:
         series.setdefault(case.label, []).append((group, case))
-    # The rows on the right: the problems; of many, suite and mode; of one, the strategies.
+    # The rows on the right are the problems; suite and mode if there are many; the strategies if there is one.
     titles = list(dict.fromkeys(group.title for group, _ in predicted))
 
     def row_of(group, case):
@@ -98,7 +97,7 @@ def prediction(groups, look):
 
 
 def roofline(found, look):
-    """Operations per second against operations per byte of input and result, both logarithmic, below what was measured of the devices."""
+    """Draws operations per second against operations per byte of input and result, both logarithmic, below the measured ceilings of the devices."""
     figure, axes = plt.subplots(figsize=(8, 5.2))
     points = found.points
     ceilings = found.ceilings()
@@ -149,7 +148,7 @@ def short_number(value, _):
 
 
 def name_points(axes, points, low, high):
-    """To the right of all, where there are few: the names keep a distance upwards, and a line leads from each to its point."""
+    """Names the points to the right of all, if there are few: the names keep a vertical distance, and a line leads from each to its point."""
     if len(points) > POINTS_NAMED:
         return
     last, lines_before, x = 0, 1, 1.5 * max(p.intensity for p in points)

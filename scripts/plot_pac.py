@@ -1,4 +1,4 @@
-"""The comodulogram of what `mgpu-bench run pac --output FILE.npy` wrote. Nothing is read or chosen here."""
+"""The comodulogram of a file of `mgpu-bench run pac --output FILE.npy`. Nothing is read or chosen here."""
 
 import textwrap
 
@@ -7,13 +7,14 @@ import numpy
 
 from plot_style import legend_below, several
 
-# Of the file: a row for each pair of bands of each series.
+# Columns of the file, which has a row for each pair of bands of each series.
 PHASE, AMPLITUDE, INDEX, Z = 2, 3, 4, 7
 COLUMNS = 8
 
 
 def shaped(rows):
-    """Hz of the phases, Hz of the amplitudes, and all rows by series, phase and amplitude; None where they are no such file's."""
+    """Returns the frequencies in Hz of the phases and of the amplitudes, and all rows by series, phase and amplitude; None if they are not from
+    such a file."""
     if rows.ndim != 2 or rows.shape[1] != COLUMNS or rows.shape[0] == 0:
         return None
     phases, amplitudes = (list(dict.fromkeys(rows[:, column].tolist())) for column in (PHASE, AMPLITUDE))
@@ -25,7 +26,7 @@ def shaped(rows):
 
 
 def edges(centres):
-    """Between neighbours half way, and as far beyond the outermost; a lone one is a tenth wide."""
+    """Returns edges halfway between neighbours, and as far beyond the outermost; a single centre gets a tenth of its value as width."""
     if len(centres) == 1:
         return [centres[0] * 0.95, centres[0] * 1.05]
     between = [(a + b) / 2 for a, b in zip(centres, centres[1:])]
@@ -33,7 +34,7 @@ def edges(centres):
 
 
 def comodulogram(group, rows):
-    """Mean index and mean z over all series, phases across, amplitudes up; what is largest is marked."""
+    """Draws mean index and mean z over all series, with phases across and amplitudes up; the largest value is marked."""
     case = next((case for case in group.most() if case.ok), None)
     found = shaped(rows)
     if case is None or found is None:

@@ -1,6 +1,5 @@
-"""The pictures of iterative work: a step over each path between devices, side by side, and the field that was computed, with the
-devices' shares. Every function takes what it draws and returns a figure, or None where the figures it needs are not there.
-"""
+"""The pictures of iterative work: a step over each path between devices, side by side, and the computed field with the devices' shares. Every
+function takes what it draws and returns a figure, or None if the figures it needs are missing."""
 
 import textwrap
 
@@ -12,12 +11,12 @@ from result_file import SLOWED, duration, get, number
 from result_series import BLUE, GREEN, ORANGE, PINK
 
 PATHS = {"direct": (BLUE, ""), "host": (GREEN, "\\\\"), "staged": (ORANGE, "//"), "several": (PINK, "xx")}
-PIXELS = 1000  # along a side of a field: of more cells, some are left out
-ROWS = 16      # of bars at most
+PIXELS = 1000  # along a side of a field: if there are more cells, some are left out
+ROWS = 16  # most bars
 
 
 def path_of(case):
-    """Over which path its devices exchanged data: the one that all commands of its timeline took, or "several"; None where they did not."""
+    """Returns the path over which the devices exchanged data: that of all commands of the timeline, or "several"; None if they exchanged none."""
     columns, commands = get(case.run, "timeline", "columns", "commands") or [], get(case.run, "timeline", "commands") or []
     if not {"kind", "path"} <= set(columns):
         return None
@@ -27,7 +26,7 @@ def path_of(case):
 
 
 def paths(groups, _):
-    """Of the problems of one suite in one mode: the fastest case over each path, by its time a step."""
+    """Draws the fastest case over each path, by its time per step, for the problems of one suite in one mode."""
     bars = []  # (group, path, case), of the problems with most to compare
     for group in groups:
         by_path = {}
@@ -89,13 +88,14 @@ def step_of(case):
 
 
 def exchange_share(case):
-    """Of its time, mean of the devices."""
+    """Returns the exchange's part of the case's time, averaged over the devices."""
     times = [number(device, "exchange_ns") for device in case.per_device]
     return min(1.0, sum(times) / len(times) / case.median) if times and all(t is not None for t in times) else None
 
 
 def field(group, flat, box, of="cell"):
-    """`flat`: numbers by layer and what lies across it; of a `box`, its middle column: planes down, rows across. `of`: what they are."""
+    """Draws a field. `flat` has numbers by layer and by position across it; of a `box`, the middle column is drawn, planes down and rows across.
+    `of` names the numbers' subject."""
     case = next((case for case in group.most() if case.ok and shares(case)), None)
     if case is None:
         return None
@@ -112,7 +112,7 @@ def field(group, flat, box, of="cell"):
     drawn = axes.imshow(flat, origin="upper", extent=(0, width, layers, 0), interpolation="nearest", cmap="RdBu_r" if signed else "viridis",
                         vmin=-most if signed else low, vmax=most if signed else high, aspect="equal" if 1 / 3 <= layers / width <= 3 else "auto")
     figure.colorbar(drawn, ax=axes, shrink=0.85, label=of)
-    columns = max(1, round((number(case.run, "work", "items") or layers) / layers))  # of blocks
+    columns = max(1, round((number(case.run, "work", "items") or layers) / layers))  # columns of blocks
     for device, begin, end in shares(case):
         mine = patches(begin, end, layers, width, columns)
         largest = max(mine, key=lambda p: (p[1] - p[0]) * (p[3] - p[2]))
@@ -122,7 +122,7 @@ def field(group, flat, box, of="cell"):
         name = f"device {case.devices[device]}" + (f" {SLOWED}" if case.devices[device] in case.slowed else "")
         for patch in mine:
             share = f": {100 * (end - begin) / (layers * columns):.1f} %" if patch == largest else ""
-            if share or patch[1] - patch[0] > layers / 16:  # else there is no room for its name
+            if share or patch[1] - patch[0] > layers / 16:  # otherwise there is no room for its name
                 axes.text(patch[2] + 0.015 * width, (patch[0] + patch[1]) / 2, name + share, va="center", fontsize=10, zorder=4, bbox={**ON_WHITE, "alpha": 0.85})
     axes.set(xlabel=f"row, in column {width // 2} of each plane" if box else "column", ylabel=f"{'plane' if box else 'row'}; dashed: where shares meet",
              xlim=(0, width), ylim=(layers, 0))
@@ -133,7 +133,7 @@ def field(group, flat, box, of="cell"):
 
 
 def flow(group, plane):
-    """`plane`: velocities along x and y by row and column of one plane, drawn from above z: how fast, and which way it flows."""
+    """Draws speed and direction of a flow. `plane` has velocities along x and y by row and column of one plane, seen from above z."""
     case = next((case for case in group.most() if case.ok), None)
     plane = numpy.asarray(plane, dtype=float)
     if case is None or not numpy.isfinite(plane).all():
@@ -154,7 +154,7 @@ def flow(group, plane):
 
 
 def patches(begin, end, layers, width, columns):
-    """[(first layer, end, left, right)] of items, which are numbered down the first column of blocks, then down the next."""
+    """Returns [(first layer, end, left, right)] of items, which are numbered down the first column of blocks, then down the next."""
     found = []
     for column in range(begin // layers, -(-end // layers)):
         found.append((max(begin - column * layers, 0), min(end - column * layers, layers), column * width // columns, (column + 1) * width // columns))
@@ -162,8 +162,8 @@ def patches(begin, end, layers, width, columns):
 
 
 def edges(mine):
-    """([x, x], [y, y]) of lines above and to the left of these patches, where others begin. What is below and to the right is drawn with
-    those."""
+    """Returns ([x, x], [y, y]) of lines above and to the left of these patches if others begin there. The lines below and to the right are
+    drawn with those others."""
     found = []
     for k, (first, last, left, right) in enumerate(mine):
         if first > 0:
@@ -174,7 +174,7 @@ def edges(mine):
 
 
 def shares(case):
-    """[(device, first item, end)] of the timeline, in the order of the items."""
+    """Returns [(device, first item, end)] of the timeline, in the order of the items."""
     columns = get(case.run, "timeline", "columns", "slices") or []
     if not {"device", "begin", "end"} <= set(columns):
         return []

@@ -1,8 +1,7 @@
-"""What all pictures of plot.py have in common: type, colours, axes, legends.
+"""Common style of all pictures of plot.py: type, colours, axes, legends.
 
-A strategy has the colour and the filled mark that result_series.py gives it, in every picture and on the page; devices have open marks.
-Dashes and hatches say the same once more. Type is 11 points on a picture 8 inches wide, so that 4 inches can still be read.
-"""
+A strategy has the colour and the filled mark that result_series.py gives it, in every picture and on the page; devices have open marks. Dashes and
+hatches repeat this information. Type is 11 points on a picture 8 inches wide, so that 4 inches can still be read."""
 
 import textwrap
 
@@ -16,9 +15,9 @@ from result_file import DISTURBED, SLOWED, handicap, power  # noqa: E402
 from result_series import DASHES, MARKS  # noqa: E402
 
 GREY = "#555555"
-ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # behind text that lines may cross
-LETTERS_AN_INCH, HANDLE = 12.5, 7  # of a legend, and what the line before a name takes in letters
-AT_MOST = 7  # lines in one picture: more cannot be told apart
+ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # for text that lines may cross
+LETTERS_AN_INCH, HANDLE = 12.5, 7  # letters per inch of a legend; the width in letters of the line before a name
+AT_MOST = 7  # lines in one picture: more are not distinguishable
 
 plt.rcParams.update({"font.size": 11, "axes.titlesize": 12, "axes.titleweight": "bold", "axes.titlelocation": "left", "legend.fontsize": 10,
                      "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#E5E5E5", "axes.axisbelow": True,
@@ -27,7 +26,7 @@ plt.rcParams.update({"font.size": 11, "axes.titlesize": 12, "axes.titleweight": 
 
 
 def save(figure, file):
-    # Without the date and with a fixed salt the same result gives the same file.
+    # Without the date and with a fixed salt, the same result gives the same file.
     figure.savefig(file, metadata={"Date": None} if file.suffix == ".svg" else None)
 
 
@@ -36,8 +35,8 @@ def close(figure):
 
 
 def legend_below(figure, axes, columns, cases=()):
-    """The legend, and what the marks behind the names of these cases mean, in room of their own, which makes the picture higher: inside
-    they would cover what is drawn."""
+    """Adds the legend, and the meaning of the marks of these cases, in space of their own, which makes the picture higher: inside they would cover
+    the drawing."""
     handles, labels = axes.get_legend_handles_labels()
     columns = max([1, *(n for n in range(2, columns + 1) if letters_across(labels, n) <= LETTERS_AN_INCH * figure.get_figwidth())])
     notes = marks_told(cases)
@@ -53,14 +52,14 @@ def legend_below(figure, axes, columns, cases=()):
 
 
 def letters_across(labels, columns):
-    """How wide a legend is, which fills one column after the other."""
+    """Returns the width of a legend that fills one column after the other."""
     rows, longer = divmod(len(labels), columns)
     ends = [k * rows + min(k, longer) for k in range(columns + 1)]
     return sum(HANDLE + max(map(len, labels[begin:end])) for begin, end in zip(ends, ends[1:]) if begin < end)
 
 
 def marks_told(cases):
-    """What the marks behind names mean, of those that occur."""
+    """Returns the meanings of the marks after names, for those that occur."""
     marks = "".join(case.marks for case in cases)
     told = [f"{DISTURBED} disturbed or doubtful, see its warnings"] if DISTURBED in marks else []
     if SLOWED in marks:
@@ -75,7 +74,7 @@ def rows_high(n):
 
 
 def duration_axis(axis, longest):
-    """One unit for the whole axis."""
+    """Uses one unit for the whole axis."""
     scale, unit = next(((s, u) for s, u in ((1e9, "s"), (1e6, "ms"), (1e3, "us")) if longest >= s), (1, "ns"))
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value / scale:g}"))
     return unit
@@ -86,7 +85,7 @@ def drawn_as(look):
 
 
 def in_lines(title):
-    """As long as fits above a picture of the usual width."""
+    """Breaks a title into lines that fit above a picture of the usual width."""
     return "\n".join(textwrap.wrap(title, 60, break_on_hyphens=False))
 
 
@@ -95,7 +94,7 @@ def several(n):
 
 
 def si(value):
-    """(scale, prefix) for a rate of that size."""
+    """Returns (scale, prefix) for a rate of that size."""
     return next(((s, p) for s, p in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")) if value >= s), (1, ""))
 
 

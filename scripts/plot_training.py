@@ -1,6 +1,5 @@
-"""The pictures of trainings (suite pinn): what was found from step to step, and the network beside the solution on a grid. Every function takes
-what it draws and returns a figure, or None where the figures it needs are not there.
-"""
+"""The pictures of trainings (suite pinn): the found values from step to step, and the network next to the solution on a grid. Every function takes
+what it draws and returns a figure, or None if the figures it needs are missing."""
 
 import textwrap
 
@@ -12,11 +11,11 @@ from plot_style import GREY, several
 from result_file import get
 from result_series import BLUE, ORANGE
 
-PARTS = 3  # of a .solution.npy: the network, the solution, the difference
+PARTS = 3  # parts of a .solution.npy: the network, the solution, the difference
 
 
 def curves_of(case):
-    """[(name, rounds, values)] of what was found, without values that are no positive number."""
+    """Returns [(name, rounds, values)] of the found curves, without values that are not positive numbers."""
     found = []
     for curve in get(case.run, "verify", "found", "curves") or []:
         points = [(step, value) for step, value in zip(curve.get("rounds", []), curve.get("values", [])) if value is not None and value > 0]
@@ -26,7 +25,7 @@ def curves_of(case):
 
 
 def training(group, _):
-    """Curves over rounds, those of one case: all cases of a group have the same."""
+    """Draws curves over iterations, for one case: all cases of a group have the same."""
     case = next((case for case in group.most() if case.ok and curves_of(case)), None)
     if case is None:
         return None
@@ -39,7 +38,7 @@ def training(group, _):
                   ha="right", fontsize=8, transform=axes.get_xaxis_transform())
     axes.set(yscale="log", xlabel="steps", xlim=(0, None))
     low, high = axes.get_ylim()
-    if high < 100 * low:  # one or two powers of ten say little
+    if high < 100 * low:  # one or two powers of ten make few ticks
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
@@ -49,7 +48,7 @@ def training(group, _):
 
 
 def solution(group, values):
-    """`values`: a .solution.npy, whose three parts lie one below the other. The first input across, the second one up."""
+    """Draws a .solution.npy. The three parts of `values` are below each other; the first input is across, the second one up."""
     rows, columns = values.shape[0] // PARTS, values.shape[1]
     parts = numpy.asarray(values, dtype=float).reshape(PARTS, rows, columns)
     if not numpy.isfinite(parts).all():

@@ -3,8 +3,8 @@
 
 usage: recompute.py RESULT [--trace TRACE]     exit 0 and one line, exit 1 and a line per difference, or exit 2 and one line for bad input
 
-Shares no code with the tool and takes another way: times are cut at every begin and end of a command, and each piece is asked what ran
-in it. With a trace the busy time of every device is also taken from there. Needs nothing but Python.
+Shares no code with the tool and uses another method: time is cut at every begin and end of a command, and each piece is classified by what
+ran in it. With a trace the busy time of every device is also taken from there. Needs nothing but Python.
 """
 
 import argparse
@@ -16,28 +16,28 @@ import json_input
 
 KINDS = ("upload", "compute", "download", "exchange")
 PREPARE, COLLECT, MERGE = -1, -2, -3
-SLACK, COARSEST, TAKES_TIME = 100_000, 1_000_000, 1 << 20  # ns that a command may lie outside the sample; ns; bytes of a transfer
+SLACK, COARSEST, TAKES_TIME = 100_000, 1_000_000, 1 << 20  # ns that a command may be outside the sample; ns; bytes of a transfer
 TIMES = ("busy_ns", "upload_ns", "compute_ns", "download_ns", "launch_ns", "sync_ns", "idle_ns", "wake_ns", "residue_ns", "finish_ns",
          "transfer_hidden_ns", "transfer_total_ns")
-# Absent where nobody recorded them.
+# Fields that are absent if nothing recorded them.
 EXCHANGE_TIMES = ("exchange_total_ns", "exchange_hidden_ns", "waiting_ns")
 
 
 def of_last_run(run):
-    """The samples that the timeline may be of: when commands of earlier runs ran is not kept."""
+    """Returns the samples to which the timeline may belong: times of commands of earlier runs are not saved."""
     runs = run.get("sample_runs", [1] * len(run["samples_ns"]))
     return [time for time, number in zip(run["samples_ns"], runs) if number == runs[-1]]
 
 
 def close(a, b, absolute=0.0):
-    """To 1e-9, or `absolute`: figures that went through whole nanoseconds."""
+    """Compares to 1e-9, or `absolute` for figures that were rounded to whole nanoseconds."""
     if a is None or b is None:
         return a is None and b is None
     return math.isclose(a, b, rel_tol=1e-9, abs_tol=max(absolute, 1e-12))
 
 
 def order_statistic_ranks(n):
-    """Of the interval that holds the median with 95 %, from the binomial distribution in whole numbers."""
+    """Returns the ranks of the interval that contains the median with 95 %, from the binomial distribution in whole numbers."""
     below, low = 0, 0
     for k in range(n // 2 + 1):
         below += math.comb(n, k)
@@ -57,7 +57,7 @@ def summary(samples):
 
 
 def impossible(timeline, device):
-    """Whether the time stamps of the device's commands cannot be right: no time is made of them then."""
+    """Returns whether the time stamps of the device's commands cannot be right: no times are derived from them then."""
     whole, known = timeline["makespan_ns"], timeline.get("uncertainty_ns") or []
     uncertainty = known[device] if known else 0
     names = timeline["columns"]["commands"]
@@ -65,7 +65,7 @@ def impossible(timeline, device):
         if c["device"] != device:
             continue
         length = c["ended_ns"] - c["started_ns"]
-        takes_time = (c["kind"] == "compute" or c["bytes"] >= TAKES_TIME) and not (known and uncertainty <= 1)  # that clock is virtual
+        takes_time = (c["kind"] == "compute" or c["bytes"] >= TAKES_TIME) and not (known and uncertainty <= 1)  # a virtual clock has no uncertainty
         outside = max(-c["started_ns"], c["ended_ns"] - whole) > uncertainty + SLACK
         if length < 0 or (length == 0 and takes_time) or outside or uncertainty > max(whole, COARSEST):
             return True
@@ -97,7 +97,7 @@ class Events:
         self.slices = rows("slices")
 
     def pieces(self):
-        """(length, kinds running, states) of every stretch in which nothing begins or ends."""
+        """Yields (length, kinds running, states) of every stretch in which nothing begins or ends."""
         cuts = sorted({t for _, begin, end in self.commands + self.spans for t in (begin, end)})
         for begin, end in zip(cuts, cuts[1:]):
             kinds = {k for k, b, e in self.commands if b <= begin and end <= e}
@@ -106,7 +106,7 @@ class Events:
 
 
 def parts(timeline, device):
-    """Where the device's time went: compute counts before upload, upload before download; host states where nothing runs."""
+    """Returns the parts of the device's time: compute counts before upload, upload before download; host states count if nothing runs."""
     events = Events(timeline, device)
     p = dict.fromkeys(("upload_ns", "compute_ns", "download_ns", "exchange_ns", "launch_ns", "sync_ns", "idle_ns", "wake_ns", "busy_ns", "transfer_total_ns",
                        "transfer_hidden_ns", *EXCHANGE_TIMES), 0)
@@ -144,7 +144,7 @@ def parts(timeline, device):
 
 
 def round_imbalances(timeline):
-    """{round: by how many percent the longest time under its kernels exceeds the mean over the devices}; of those that have some."""
+    """Returns {round: percent by which the longest kernel time exceeds the mean over the devices}, for rounds that have kernels."""
     n, whole, kernels, found = timeline["devices"], timeline["makespan_ns"], {}, {}
     for c in rows_of(timeline, "commands"):
         if n > 1 and c["kind"] == "compute" and c.get("round") is not None:
@@ -163,7 +163,7 @@ def round_imbalances(timeline):
 
 
 def chain_phases(timeline):
-    """Of a chain of stages of which several devices have some: what lib/profile/chain.hpp says, without the stages."""
+    """Returns the phases of a chain of stages on several devices, as lib/profile/chain.hpp defines them, without the stages."""
     devices = {}
     for c in rows_of(timeline, "commands"):
         if c["kind"] == "compute" and c.get("round") is not None:
@@ -184,13 +184,13 @@ def chain_phases(timeline):
 
 
 def metrics(run, devices, alone):
-    """As lib/profile/README.md defines them; None where undefined."""
+    """Returns the metrics as lib/profile/README.md defines them; None if undefined."""
     m = dict.fromkeys(run["metrics"])
     time, whole, n = run["time_ns"]["median"], run["timeline"]["makespan_ns"], len(devices)
     if alone and all(alone):
         speeds = sum(1 / t for t in alone)
         m["ideal_speedup"] = min(alone) * speeds
-        # A set of one device is what it is compared with; before version 3 it was compared with another measurement of it.
+        # A set of one device is its own baseline; before version 3 it was compared with another measurement of it.
         m["speedup"] = 1.0 if n == 1 and run["metrics"]["speedup"] == 1 else min(alone) / time
         m["efficiency"] = m["speedup"] / m["ideal_speedup"]
         if m["ideal_speedup"] > 1:
@@ -202,7 +202,7 @@ def metrics(run, devices, alone):
     if predicted is not None and time:
         m["prediction_error"] = abs(predicted - time) / time
     if any(d["busy_ns"] is None for d in devices):
-        return m  # all below is made of the times of every device's commands
+        return m  # the rest needs the times of every device's commands
     busy = [d["busy_ns"] for d in devices]
     if n > 1 and sum(busy):
         mean = sum(busy) / n
@@ -248,7 +248,7 @@ class Check:
             self.wrong.append(f"{where}: the file has {file}, from the raw data it is {ours}")
 
     def bare(self, index, run):
-        """A case that is not ok has no figures: what it has of samples did not come to an end, or is wrong."""
+        """Checks that a case that is not ok has no figures: its samples were not finished, or are wrong."""
         self.figures += 1
         found = [name for name, value in (("samples_ns", run["samples_ns"]), ("rate", run["rate"]["value"]),
                                           ("time_ns", run["time_ns"]["median"]), ("per_device", run["per_device"]),
@@ -258,7 +258,7 @@ class Check:
             self.wrong.append(f"runs[{index}] {run['suite']} {run['strategy']} {run['mode']}: {run['status']}, and yet it has {', '.join(found)}")
 
     def faults(self, where, run):
-        """Faults against the samples they disturbed, which are in none of the figures."""
+        """Checks faults against the samples that they invalidated, which are in none of the figures."""
         disturbed = run.get("disturbed_samples", [])
         self.figures += 1
         if run.get("devices_asked", len(run["devices"])) < len(run["devices"]):
@@ -317,12 +317,13 @@ class Check:
         return devices
 
     def trace(self, trace, runs):
-        """Commands of the k-th case in the trace against the busy times worked out from the result."""
+        """Compares commands of the k-th case in the trace with the busy times computed from the result."""
         events = [e for e in trace["traceEvents"] if e["ph"] == "X"]
         cases = sorted((e for e in events if e.get("cat") == "case"), key=lambda e: e["ts"])
         self.equal("trace: number of cases", len(cases), len(runs))
         named = {e["pid"]: e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "process_name"}
-        pids = sorted(pid for pid, name in named.items() if name != "run")  # one for each device, in their order; disturbed samples' after
+        # One for each device, in their order; those of invalidated samples follow.
+        pids = sorted(pid for pid, name in named.items() if name != "run")
         for k, (case, (index, devices)) in enumerate(zip(cases, runs)):
             end = cases[k + 1]["ts"] if k + 1 < len(cases) else math.inf
             whole = case["args"]["makespan_ns"]

@@ -4,8 +4,8 @@
 usage: report_html.py RESULT -o PAGE.html     exit 0 and the page's name, or exit 2 and one line for bad input
 
 Words, table and environment are written here and need no script in the browser; the charts are drawn by report_page/page.js with
-plotly.js, which Debian's plotly (package python3-plotly) holds and which goes into the page, packed. The page forbids itself every
-connection (Content-Security-Policy), so that nothing of a result can leave the machine that shows it.
+plotly.js, which Debian's plotly (package python3-plotly) contains and which is embedded in the page, compressed. The page forbids every
+connection (Content-Security-Policy), so that no part of a result can leave the machine that shows it.
 """
 
 import argparse
@@ -25,7 +25,7 @@ from result_file import DISTURBED, SLOWED, duration, get, makespan, number, powe
 
 HERE = Path(__file__).resolve().parent / "report_page"
 PARTS = ("compute", "upload", "download", "launch", "sync", "idle", "wake", "residue")
-COMMANDS_AT_MOST = 4000  # of a case: above, a browser takes seconds to draw them, and they are narrower than a pixel
+COMMANDS_AT_MOST = 4000  # per case: with more, a browser takes seconds to draw them, and they are narrower than a pixel
 SAMPLES_AT_MOST = 400
 
 
@@ -34,7 +34,7 @@ def text(value):
 
 
 def timeline(case):
-    """The commands that are longest, if there are too many of them; how many there were goes along."""
+    """Returns the longest commands if there are too many, and the number of all."""
     commands = [[c["device"], c["kind"], c["slice"], plain(c["label"]), c["bytes"], c["started_ns"], c["ended_ns"] - c["started_ns"]]
                 for c in rows(case, "commands")]
     count = len(commands)
@@ -46,7 +46,7 @@ def timeline(case):
 
 
 def chart_data(groups):
-    """What page.js draws; times in nanoseconds, figures that are not known null."""
+    """Returns the data that page.js draws; times in nanoseconds, unknown figures null."""
     out = []
     for group in groups:
         cases, leaders = [], group.leaders()
@@ -89,7 +89,7 @@ COLUMNS = (("problem", "text"), ("strategy", "text"), ("devices", "number"), ("t
 
 
 def cells(group, case):
-    """(text, what to sort by) of each column; a case without numbers says why in the last."""
+    """Returns (text, sort key) of each column; a case without numbers has the reason in the last."""
     def figure(value, shown):
         return ("–", "") if value is None else (shown(value), value)
 
@@ -97,7 +97,7 @@ def cells(group, case):
         return f"{100 * value:.0f} % {get(case.run, 'work', 'roof') or ''}"
 
     def marked(name, shown):
-        """With a mark where it is beyond what it can be at best by more than medians of the same work differ."""
+        """Adds a mark to a metric beyond its possible best by more than the usual difference of medians of the same work."""
         mark = "" if all(d.get("slight") is True for d in case.doubts(name)) else f" {result_file.DISTURBED}"
         return figure(case.metric(name), lambda v: shown(v) + mark)
 
@@ -135,7 +135,7 @@ def table(groups):
 
 
 def strategy_cell(case, inner, group, index, leaders):
-    """The label, that shows its timeline where it has one, between the marks."""
+    """Returns the label with its marks; it is a button for the timeline if there is one."""
     if case.ok:
         inner = f'<button type="button" class="pick" data-group="{group}" data-case="{index}">{inner}</button>'
     if case in leaders:
@@ -149,7 +149,7 @@ def strategy_cell(case, inner, group, index, leaders):
 
 
 def key_of_marks(document, groups):
-    """What the marks behind names mean, of those that occur."""
+    """Returns the meanings of the marks after names, for those that occur."""
     cases = [case for group in groups for case in group.cases]
     told = ["★ fastest, or among the fastest where the samples do not tell them apart"] if any(group.best() for group in groups) else []
     told += [f"{DISTURBED} disturbed or doubtful: see the notes above"] if any(c.warnings or c.faults for c in cases) else []
@@ -186,7 +186,8 @@ GAUGES = (("clock_mhz", "clock", "MHz", 1), ("memory_clock_mhz", "memory clock",
 
 
 def watched(document, of):
-    """What telemetry saw of a device or the host over all cases, or why it saw nothing; None for a file from before it was looked at."""
+    """Returns what telemetry recorded of a device or the host over all cases, or why it recorded nothing; None for older files without
+    telemetry."""
     if "telemetry" not in document:
         return None
     if get(document, "telemetry") is None:
@@ -222,7 +223,7 @@ def environment(document):
 
 
 def named_cases(groups, holds):
-    """"merkle leaves=2^20, resident: equal, dynamic on 2; ..." of those for which it holds; problems for which it holds of the same are
+    """Returns "merkle leaves=2^20, resident: equal, dynamic on 2; ..." for the cases for which `holds` is true; problems with the same cases are
     named together."""
     by_words = {}
     for group in groups:
@@ -241,7 +242,7 @@ def named_cases(groups, holds):
 
 
 def notices(document, groups):
-    """(what a reader must know before any number, the cases of which it holds or nothing)."""
+    """Yields (fact that a reader must know before any number, the cases concerned or nothing)."""
     found = [] if get(document, "complete") else [("The run was interrupted; these are the cases it finished.", "")]
     slowed = result_series.slowed_words(document["devices"])
     if slowed:
@@ -252,8 +253,7 @@ def notices(document, groups):
 
 
 def all_faults(document, groups):
-    """(problem and strategy, sentence) of each; those of no case first. Older files have the
-    message only."""
+    """Yields (problem and strategy, sentence) of each fault; those of no case come first. Older files have the message only."""
     def told(fault):
         device = get(fault, "device") or "?"
         return str(get(fault, "text") or f"device {device}: {get(fault, 'what')}")
@@ -269,7 +269,7 @@ def faults(document, groups):
 
 
 def conclusions(document, groups):
-    """(problem, sentences) of each table, and which of its cases gave no numbers."""
+    """Yields (problem, sentences) of each table, and its cases without numbers."""
     for line in get(document, "summary") or []:
         yield str(get(line, "title")), str(get(line, "text"))
     for group in groups:
@@ -281,7 +281,7 @@ def conclusions(document, groups):
 
 def page(name, document, plotly):
     groups = result_file.groups([(name, document)])
-    data = json.dumps(chart_data(groups), separators=(",", ":")).replace("<", "\\u003c")  # no "</script>" out of a label
+    data = json.dumps(chart_data(groups), separators=(",", ":")).replace("<", "\\u003c")  # no "</script>" from a label
     summary = "".join(f"<li><b>{text(what)}</b>: {text(words)}</li>"
                       for what, words in conclusions(document, groups))
     missing = "summary: mgpu-bench report prints one" if groups else "case"
@@ -292,12 +292,12 @@ def page(name, document, plotly):
             "measured": measured(document), "notices": told, "table": table(groups), "marks": text(key_of_marks(document, groups)),
             "faults": faults(document, groups),
             "environment": environment(document), "data": data, "plotly": plotly, "script": (HERE / "page.js").read_text(encoding="utf-8")}
-    pieces = (HERE / "page.html").read_text(encoding="utf-8").split("@@")  # text, name, text, name, ...: filled text is never searched again
+    pieces = (HERE / "page.html").read_text(encoding="utf-8").split("@@")  # text, name, text, name, ...: filled text is not searched again
     return "".join(fill[piece] if k % 2 else piece for k, piece in enumerate(pieces))
 
 
 def measured(document):
-    """When, where the file says so (files of older versions do not)."""
+    """Returns the time of the measurement, if the file has it (older files do not)."""
     started = get(document, "started")
     return f'<p>measured <time datetime="{text(started)}">{text(started)}</time></p>' if isinstance(started, str) and started else ""
 
@@ -316,7 +316,7 @@ def packed_plotly():
         from plotly.offline import get_plotlyjs
     except ImportError as error:
         json_input.refuse(f"plotly is missing ({error}); Debian: apt-get install python3-plotly")
-    # Packed it is a fifth of its 8.6 MB; without a time stamp the same result gives the same page.
+    # Compressed it is a fifth of its 8.6 MB; without a time stamp the same result gives the same page.
     return base64.b64encode(gzip.compress(get_plotlyjs().encode(), mtime=0)).decode()
 
 

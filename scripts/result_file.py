@@ -1,8 +1,7 @@
-"""Result files as pictures and pages need them: read, refused with one line where they are none, grouped by problem, labelled.
+"""Result files as pictures and pages need them: read, refused with one line if invalid, grouped by problem, labelled.
 
-`plot.py` and `report_html.py` share it. It draws nothing and prints nothing but refusals. A figure that a file lacks is None, whatever
-level of it is missing. Needs nothing but Python.
-"""
+`plot.py` and `report_html.py` share it. It draws nothing and prints nothing but refusals. A figure that a file lacks is None, at whichever level it
+is missing. Needs nothing but Python."""
 
 import json
 from dataclasses import dataclass, field
@@ -17,7 +16,7 @@ def read(name):
 
 
 def get(tree, *path):
-    """What lies there, or None."""
+    """Returns the value at the path, or None."""
     for key in path:
         tree = tree.get(key) if isinstance(tree, dict) else None
     return tree
@@ -29,7 +28,7 @@ def number(tree, *path):
 
 
 def power(value):
-    """2^26 for 67108864: what one types; other numbers as they are."""
+    """Returns 2^26 for 67108864, as users type it; other numbers are unchanged."""
     if isinstance(value, float) and value.is_integer():
         value = int(value)
     if isinstance(value, int) and value >= 1024 and value & (value - 1) == 0:
@@ -38,7 +37,7 @@ def power(value):
 
 
 def duration(ns):
-    """Three digits and a unit, as the tool's own tables."""
+    """Formats a time with three digits and a unit, as in the tool's own tables."""
     for scale, unit in ((1e9, "s"), (1e6, "ms"), (1e3, "us")):
         if abs(ns) >= scale:
             return f"{three_digits(ns / scale)} {unit}"
@@ -58,24 +57,24 @@ def rate(value, unit):
 
 
 DISTURBED, SLOWED = "!", "\u2193"  # "↓"
-FEW_SAMPLES = 5  # below, no test tells two cases apart
+FEW_SAMPLES = 5  # with fewer, no test can distinguish two cases
 
 
 def handicap(device):
-    """What was done to it on purpose: {"slow": 3.0}; nothing for most."""
+    """Returns the throttle of a device: {"slow": 3.0}; empty for most devices."""
     return {key: value for key, value in (get(device, "handicap") or {}).items() if value and (key, value) != ("slow", 1)}
 
 
 @dataclass
 class Case:
-    """One entry of "runs": what every picture asks of it."""
+    """One entry of "runs", with the properties that pictures need."""
     run: dict
     source: str  # the file's stem
     label: str = ""
-    name: str = ""  # the label, without what it says of devices and files
+    name: str = ""  # the label, without devices and files
     device_records: dict = field(default_factory=dict)  # of the file, by id
-    defaults: dict = None  # of the file, for this suite: parameters where nothing is asked for; None where it does not say
-    exact: bool = False  # on a virtual clock, where equal cases take equal times
+    defaults: dict = None  # the file's default parameters for this suite; None if it does not have them
+    exact: bool = False  # on a virtual clock, on which equal cases take equal times
 
     def __post_init__(self):
         self.suite = plain(get(self.run, "suite") or "?")
@@ -96,23 +95,23 @@ class Case:
 
     @property
     def told(self):
-        """What sentences call it: with what `auto` chose."""
+        """Returns its name in sentences, with the choice of `auto`."""
         chosen = get(self.run, "plan", "chosen", "strategy")
         return f"{self.name} ({plain(chosen)})" if chosen else self.name
 
     @property
     def can_be_ranked(self):
-        """Three samples, half the interval within a quarter of the median, and a speed-up that can be."""
+        """Returns true if there are three samples, half the interval is within a quarter of the median, and the speed-up is possible."""
         return self.exact or len(self.samples) >= 3 and bool(self.interval) and \
             (self.interval[1] - self.interval[0]) / 2 <= 0.25 * self.median and not self.impossible
 
     @property
     def impossible(self):
-        """Whether its speed-up is above what a perfect split gives by more than noise."""
+        """Returns true if its speed-up exceeds that of a perfect split by more than noise."""
         return not self.exact and any(d.get("beyond_noise") is True for d in self.doubts("efficiency"))
 
     def doubts(self, metric):
-        """What the file says of a metric that is beyond what it can be at best."""
+        """Returns the file's caveats about a metric beyond its possible best."""
         found = get(self.run, "doubtful_metrics")
         return [d for d in found if isinstance(d, dict) and d.get("metric") == metric] if isinstance(found, list) else []
 
@@ -130,12 +129,12 @@ class Case:
 
     @property
     def on(self):
-        """"7 of 8" where devices were lost before it was measured, else how many there are."""
+        """Returns "7 of 8" if devices failed before it was measured, else their number."""
         return f"{self.n} of {self.asked}" if self.asked > self.n else str(self.n)
 
     @property
     def warnings(self):
-        """Why its figures may not be what they seem."""
+        """Returns why its figures may be misleading."""
         found = [plain(w) for w in get(self.run, "warnings") or []]
         found += [f"where the time of device {plain(get(d, 'device'))} went is not known: {plain(get(d, 'parts_reason'))}"
                   for d in self.per_device if get(d, "parts_reason")]
@@ -147,26 +146,26 @@ class Case:
 
     @property
     def marks(self):
-        """" !" where there are warnings or faults, " ↓" where a device was slowed on purpose: what follows its label in pictures."""
+        """Returns the marks after its label in pictures: " !" if there are warnings or faults, " ↓" if a device was throttled on purpose."""
         return (f" {DISTURBED}" if self.warnings or self.faults else "") + (f" {SLOWED}" if self.slowed else "")
 
     def metric(self, name):
         return number(self.run, "metrics", name)
 
     def alone(self):
-        """(device id, ns) of the device that is fastest alone; None unless all are known."""
+        """Returns (device id, ns) of the device that is fastest alone; None unless the times of all are known."""
         times = [(plain(get(d, "device")), number(d, "alone_ns")) for d in self.per_device]
         return min(times, key=lambda t: t[1]) if times and all(t for _, t in times) else None
 
 
 @dataclass
 class Group:
-    """One problem in one mode: what a table of the tool shows together."""
+    """One problem in one mode: the cases that a table of the tool shows together."""
     suite: str
     problem: str
     mode: str
     params: dict = field(default_factory=dict)
-    defaults: dict = None  # of its first case
+    defaults: dict = None  # those of its first case
     cases: list = field(default_factory=list)
 
     @property
@@ -185,7 +184,7 @@ class Group:
         return sorted({c.n for c in self.cases})
 
     def most(self):
-        """The cases on the largest set of devices on which any was ok, fastest first, then those that were not ok."""
+        """Returns the cases on the largest set of devices on which any was ok, fastest first, then those that were not ok."""
         n = max((c.n for c in self.cases if c.ok), default=max(self.counts()))
         here = [c for c in self.cases if c.n == n]
         return sorted(here, key=lambda c: (not c.ok, c.median or 0))
@@ -194,10 +193,10 @@ class Group:
         return min(self.ok(), key=lambda c: c.median, default=None)
 
     def leaders(self):
-        """The fastest, and those that the samples do not tell apart from it; none where the times vary too much to say."""
+        """Returns the fastest case and those that tie with it; none if the times vary too much to say."""
         ok = self.ok()
         ranked = ok if len(ok) == 1 else sorted((c for c in ok if c.can_be_ranked), key=lambda c: c.median)
-        if 2 * (len(ok) - len(ranked)) > len(ok):  # a few left over from many make no order
+        if 2 * (len(ok) - len(ranked)) > len(ok):  # a few remaining out of many make no order
             return []
         return [c for c in ranked if c is ranked[0] or not told_apart(ranked[0], c)]
 
@@ -207,21 +206,22 @@ class Group:
 
 
 def what_if_word(name):
-    """What people are shown of the name of a what-if, as in the tool's tables: "balance" for perfect_balance."""
+    """Returns the name of a what-if for readers, as in the tool's tables: "balance" for perfect_balance."""
     return "?" if name == "unknown" else name.removeprefix("free_").removeprefix("perfect_")
 
 
-# The parameter that --size sets, and those that are the same unless they are given.
+# The parameter that --size sets, with those that equal it unless they are given.
 SIZES = {"records": (), "batch": (), "leaves": (), "n": (), "points": (), "rows": ("cols", "inner"), "side": (), "terms": (), "multivectors": ()}
 
 
 def is_default(key, value, defaults):
-    """`defaults`: those that the file has for its suite; None where it has none: titles then show all but the seed."""
+    """Returns true if a parameter has its default. `defaults` are the file's for its suite; if they are None, titles show all parameters but the
+    seed."""
     return key == "seed" and value == 1 if defaults is None else key in defaults and defaults[key] == value
 
 
 def problem(params, varying, defaults=None):
-    """The size, whatever differs between cases, and what is not as it is by default."""
+    """Returns the size, the parameters that differ between cases, and those that are not at their defaults."""
     size = next((key for key in SIZES if key in params), None)
     shown = []
     for key, value in params.items():
@@ -233,7 +233,7 @@ def problem(params, varying, defaults=None):
 
 
 def name_cases(cases):
-    """The strategy; with those parameters in which cases of it differ, and the file where two files hold the same case."""
+    """Names each case by its strategy, with the parameters in which its cases differ, and with the file if two files hold the same case."""
     params = {}
     for case in cases:
         for key, value in (get(case.run, "strategy_params") or {}).items():
@@ -246,7 +246,7 @@ def name_cases(cases):
 
 
 def groups(documents):
-    """Of [(name, document)], in the order of the files. Parameters that no case varies and that are no size are left out of the titles."""
+    """Returns the groups of [(name, document)], in the order of the files. Titles leave out parameters that no case varies and that are no size."""
     cases = []
     for name, document in documents:
         devices = {plain(get(device, "id")): device for device in document["devices"]}
@@ -276,7 +276,7 @@ COLUMNS = {"commands": {"device", "kind", "slice", "label", "bytes", "started_ns
 
 
 def rows(case, table):
-    """The timeline's table as dicts; none when it lacks a column, without rows that are short or of no device."""
+    """Returns the timeline's table as dicts, without rows that are too short or have no device; empty if it lacks a column."""
     timeline = get(case.run, "timeline") or {}
     names = get(timeline, "columns", table) or []
     if not COLUMNS[table] <= set(names):
@@ -292,7 +292,7 @@ def makespan(case):
 
 
 def told_apart(a, b):
-    """Medians whose 95 % intervals meet are not told apart; on a virtual clock those that are equal."""
+    """Returns whether two cases are distinguishable: their medians' 95 % intervals do not overlap; on a virtual clock, their medians differ."""
     if a.exact and b.exact:
         return a.median != b.median
     return not a.interval or not b.interval or a.interval[1] < b.interval[0] or b.interval[1] < a.interval[0]

@@ -1,16 +1,15 @@
-"""What pictures and pages draw of result files: how each series looks, where a device did nothing, rates against sizes, rooflines.
+"""Common data of pictures and pages: the look of each series, gaps in a device's work, rates against sizes, rooflines.
 
-`plot.py` and `report_html.py` share it, so that a strategy has one colour and one mark wherever it is drawn. Needs nothing but Python.
-"""
+`plot.py` and `report_html.py` share it, so that a strategy has one colour and one mark everywhere. Needs nothing but Python."""
 
 from dataclasses import dataclass, field
 
 from result_file import SIZES, get, handicap, is_default, makespan, number, plain, power, problem, rate, rows
 
-# Okabe and Ito's colours ("Color Universal Design", 2008), which people with any colour blindness tell apart.
+# Okabe and Ito's colours ("Color Universal Design", 2008), which are distinguishable with any colour blindness.
 BLUE, ORANGE, GREEN, RED, SKY, PINK, BLACK = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#000000")
 COLOURS = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
-# Marks as matplotlib and as Plotly name them: those of strategies in the order of STRATEGIES, then those of variants and of other names.
+# Marks by their names in matplotlib and in Plotly: those of strategies in the order of STRATEGIES, then those of variants and of other names.
 MARKS = (("o", "circle"), ("s", "square"), ("^", "triangle-up"), ("D", "diamond"), ("v", "triangle-down"), ("P", "cross"), ("X", "x"),
          ("p", "pentagon"), ("*", "star"), ("<", "triangle-left"), ("h", "hexagon"), (">", "triangle-right"),
          ("d", "diamond-tall"), ((6, 1, 0), "hexagram"), ((4, 1, 0), "star-diamond"), ((3, 1, 0), "star-triangle-up"),
@@ -23,13 +22,13 @@ STRATEGIES = {"single": BLACK, "equal": RED, "proportional": ORANGE, "dynamic": 
 @dataclass(frozen=True)
 class Look:
     colour: str
-    mark: int  # of MARKS
-    dash: int  # of DASHES
+    mark: int  # index in MARKS
+    dash: int  # index in DASHES
 
 
 def looks(labels):
-    """{label: Look} of [(label, strategy)]. A strategy looks the same in every picture of every file; the second and further labels of
-    one keep its colour and take marks of their own."""
+    """Returns {label: Look} of [(label, strategy)]. A strategy looks the same in every picture of every file; its second and further labels keep
+    its colour and get marks of their own."""
     known, found, spare = list(STRATEGIES), {}, len(STRATEGIES)
     taken = set()
     for label, strategy in labels:
@@ -51,9 +50,9 @@ def looks_of(groups):
 
 
 def gaps(case):
-    """[(device, state, begin, length)] where it ran no command: "sync", it waited for others or the merge; "idle", it had no slice;
-    "waking", its thread did not run yet; "launch", commands were in flight but none ran; "rest", nothing of this is known. The last two are not known of a case whose commands
-    were not kept."""
+    """Returns [(device, state, begin, length)] of the times without commands: "sync", it waited for others or the merge; "idle", it had no slice;
+    "waking", its thread did not run yet; "launch", commands were in flight but none ran; "rest", unknown. The last two cannot be found if the
+    case's commands were not saved."""
     whole = makespan(case)
     ran = {}
     for command in rows(case, "commands"):
@@ -92,10 +91,10 @@ class Sweep:
     title: str
     slug: str
     axis: str  # what the size counts
-    by_size: dict = field(default_factory=dict)  # groups
+    by_size: dict = field(default_factory=dict)  # size: group
 
     def lines(self):
-        """[(name, [(size, case)])]: the fastest case of each number of devices, or each strategy where there is one number of devices."""
+        """Returns [(name, [(size, case)])]: the fastest case of each number of devices, or each strategy if there is one number of devices."""
         sizes = sorted(self.by_size)
         counts = sorted({case.n for group in self.by_size.values() for case in group.ok()})
         if len(counts) > 1:
@@ -131,12 +130,12 @@ def sweeps(groups):
 
 @dataclass
 class Point:
-    """The fastest case of a problem on so many devices."""
+    """The fastest case of a problem on a number of devices."""
     title: str
     case: object
     intensity: float  # operations of the problem / bytes that it reads and writes once
     rate: float       # operations / s
-    roof: float       # the rate that what limits it was measured to allow
+    roof: float  # the ceiling on the rate by the measured limit
     limit: str        # fp32, fp64, int32, memory, host link
 
     @property
@@ -149,13 +148,13 @@ LIMITS = ("fp32", "fp64", "int32", "memory", "host link")
 
 @dataclass
 class Roofline:
-    """Of all problems whose operations are counted alike (Williams, Waterman and Patterson, CACM 52(4), 2009)."""
+    """The problems whose operations are counted in the same unit (Williams, Waterman and Patterson, CACM 52(4), 2009)."""
     unit: str  # "FLOP/s"
     points: list = field(default_factory=list)
 
     def ceilings(self):
-        """[Ceiling] that the file holds: what memory carries and what the devices compute, both added up over them; and where all problems
-        on so many devices have one roof, that."""
+        """Returns the [Ceiling] of the file: memory bandwidth and computing rates, both added over the devices; and the common ceiling of all
+        problems on a number of devices, if there is one."""
         found = {}
         for point in self.points:
             n = point.case.n
@@ -181,7 +180,7 @@ class Roofline:
 class Ceiling:
     limit: str
     n: int          # devices
-    rate: float     # bytes/s where it is per byte, else operations/s
+    rate: float  # bytes/s if per byte, else operations/s
     per_byte: bool  # a slope: this rate times the intensity
 
     def words(self, unit):
@@ -189,7 +188,7 @@ class Ceiling:
 
 
 def added(case, name):
-    """Over its devices; None unless it is known of each."""
+    """Returns the sum over its devices; None unless all are known."""
     figures = [number(case.device_records.get(device), "capability", name) for device in case.devices]
     return sum(figures) if figures and all(figures) else None
 
@@ -210,7 +209,7 @@ def rooflines(groups):
 
 
 def slowed_words(document_devices):
-    """["0:1, 3 times"] of the devices that were made worse on purpose."""
+    """Returns ["0:1, 3 times"] of the devices that were throttled on purpose."""
     found = []
     for device in document_devices:
         done = handicap(device)

@@ -1,8 +1,6 @@
 #!/usr/bin/env bash
-# Installs what is needed to build mgpu-bench and is not there yet, from the packages of Debian 12,
-# Debian 13 or Ubuntu 24.04; with --tests also what the tests need, with --package what
-# scripts/package.sh needs. As root, or through sudo. Does nothing, quickly, when nothing is
-# missing. Works from any directory.
+# Installs the missing build dependencies of mgpu-bench, from the packages of Debian 12, Debian 13 or Ubuntu 24.04; with --tests also those of the
+# tests, with --package those of scripts/package.sh. Must run as root or with sudo. Ends quickly if nothing is missing. Works from any directory.
 set -euo pipefail
 
 usage() {
@@ -16,7 +14,7 @@ for argument in "$@"; do
     --tests) packages+=(doctest-dev libbenchmark-dev libgmp-dev libopenblas-dev libfftw3-dev python3-jsonschema jq
                         pkgconf libopenmpi-dev openmpi-bin libmpich-dev mpich
                         ccache clang-format pyflakes3 shellcheck) ;;
-    # 350 MB that only plot.py, report_html.py and a few tests want; those tests skip without them.
+    # These are 350 MB that only plot.py, report_html.py and a few tests need; the tests are skipped without them.
     --pictures) packages+=(python3-matplotlib python3-plotly libbenchmark-tools python3-statsmodels) ;;
     --package) packages+=(dpkg-dev file gzip pkgconf libopenmpi-dev libmpich-dev) ;;
     -h | --help) usage; exit 0 ;;
@@ -24,8 +22,7 @@ for argument in "$@"; do
   esac
 done
 
-# A driver for the CPU only where there is no driver at all: next to a GPU's it would only be in the
-# way.
+# Installs a driver for the CPU only if there is no driver at all: next to a GPU's driver it would only be in the way.
 if ! compgen -G "${OCL_ICD_VENDORS:-/etc/OpenCL/vendors}/*.icd" >/dev/null; then
   if ldconfig -p 2>/dev/null | grep -q libnvidia-opencl.so.1; then
     echo "setup: libnvidia-opencl.so.1 is here, but /etc/OpenCL/vendors does not name it; to use the GPU:" >&2

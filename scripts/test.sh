@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# What has to pass before a change is merged. Installs what is missing, builds, and tests. Works
-# from any directory.
+# Runs everything that must pass before a change is merged. Installs missing packages, builds, and
+# tests. Works from any directory.
 # Usage: test.sh [--sanitizers | --thorough]
 #   (without)     the release build and the quick tier of its tests: every suite, command, option,
 #                 refusal and kind of fault once
@@ -20,9 +20,10 @@ case "$#:${1-}" in
 esac
 
 scripts/setup.sh --tests
-# Warnings are errors in CI, never for users: their compiler may know others.
+# Warnings are errors in CI, never for users: their compilers may have other warnings.
 werror=(-DMGPU_WERROR="${CI:+ON}")
-# Two tests at once per two cores, and one of those that wait (tests/CMakeLists.txt: PROCESSORS).
+# Runs two tests at once per two cores, plus one of those that wait (tests/CMakeLists.txt:
+# PROCESSORS).
 run_tests() {
   ctest --test-dir "build/$1" --output-on-failure --no-tests=error -j "$((2 * $(nproc) + 1))" \
     "${@:2}"
@@ -42,11 +43,11 @@ test_release() {
   fi
 }
 
-# Only unit tests, which need no OpenCL: drivers are not instrumented, and their reports are not
-# ours to mend.
+# Runs only unit tests, which need no OpenCL: drivers are not instrumented, and this project cannot
+# fix what sanitizers report about them.
 test_sanitizers() {
-  # ThreadSanitizer of clang before 18, and of g++ before 14, dies at start under 32 random bits of
-  # address layout, the default of newer kernels: without any.
+  # ThreadSanitizer of clang before 18, and of g++ before 14, dies at start with 32 random bits of
+  # address layout, the default of newer kernels; it therefore runs without randomisation.
   local without_aslr=()
   if setarch "$(uname -m)" -R true 2>/dev/null; then
     without_aslr=(setarch "$(uname -m)" -R)

@@ -7,13 +7,13 @@ usage: fault_campaign.py BINARY LAYER FILE [--faults N] [--seed N] [--jobs N] [-
 Each trial runs the program once with the fault layer (tests/layer) between it and OpenCL, on two
 sub-devices or on three devices of one CPU, and makes one call go wrong: it returns an error, its
 command hangs, the call itself never returns, a bit is flipped, each command is slow, or a device
-vanishes. Where, is drawn from the calls of a run without a fault. FILE gets one line of JSON per
-trial; a trial that FILE has already is not repeated, and trials go on until N faults have happened.
-A run must end within its limit and not by a signal, with an exit code that the table of
+vanishes. The call is drawn from those of a run without a fault. FILE gets one line of JSON per
+trial; a trial that FILE already has is not repeated, and trials continue until N faults have
+happened. A run must end within its limit and not by a signal, with an exit code that the table of
 lib/report/README.md has for it, and leave a file that obeys its schema or none. No row may pass
-with a digest that the run without a fault does not have, and no device may be named at fault but
-those that the fault hit. --summary only prints what FILE holds; exit code 1 if something was not as
-it should be. Takes about 8 s of a core per trial.
+with a digest that the run without a fault does not have, and no device may be blamed except those
+that the fault hit. --summary only prints the contents of FILE; exit code 1 if a trial failed. Takes
+about 8 s of a core per trial.
 """
 
 import argparse
@@ -70,13 +70,13 @@ COMMANDS |= {
                 "merkle --size 2^10 -s equal --mode resident -n 3 --timeout 4s "
                 "--build-timeout 25s DEVICES", "--json", "", ""],
 }
-# Exit codes that a fault may lead to, besides 0 and 5 (a case or the command failed), 6 (a wrong
-# result was found) and 7 (no device was left).
+# Exit codes that a fault may lead to, in addition to 0 and 5 (a case or the command failed), 6 (a
+# wrong result was found) and 7 (no device was left).
 ALSO = {"plan": (2,), "compare": (2, 3, 4)}
 TWO = (["-d", "cpu:1", "--sub-devices", "2"], {})
 THREE = (["-d", "cpu"], {"POCL_DEVICES": "pthread pthread pthread"})
 MOVES = ("clEnqueueWriteBuffer", "clEnqueueReadBuffer", "clEnqueueNDRangeKernel")
-# Kinds of fault: which calls, and what is done to them.
+# Kinds of fault: the calls, and the actions on them.
 KINDS = {
     "error": (None, ("error:-5", "error:-4", "error:-36", "error:-9999")),
     "hang": (MOVES, ("hang",)),
@@ -88,7 +88,7 @@ KINDS = {
 
 
 class Subject:
-    """A command on one set of devices, and what it does without a fault."""
+    """A command on one set of devices, and its behaviour without a fault."""
 
     def __init__(self, campaign, name, setup):
         self.name = f"{name} on {'two' if setup is TWO else 'three'}"
@@ -103,7 +103,7 @@ class Subject:
         return words if words[0] == "compare" else [*words, *self.setup[0]]
 
     def learn(self):
-        """Counts calls and notes digests, once. plan needs what calibrate leaves."""
+        """Counts calls and notes digests, once. plan needs the cache of calibrate."""
         with self.learning:
             if self.calls is None:
                 self.learn_now()
@@ -112,7 +112,7 @@ class Subject:
         if self.command[0] == "plan":
             calibrated = Subject(self.campaign, "calibrate", self.setup)
             self.campaign.execute(calibrated, "", f"before-{self.name}", 600)
-        for script in ("", "do=note"):  # the first makes caches
+        for script in ("", "do=note"):  # the first run fills caches
             done = self.campaign.execute(self, script, f"sound-{self.name}", 600)
             if done["code"] != 0:
                 raise RuntimeError(f"{self.name} fails without a fault: {done}")
@@ -179,7 +179,7 @@ class Campaign:
         return done
 
     def draw(self, subjects, number):
-        """The subject and script of a trial, by its number and the seed alone."""
+        """Returns the subject and script of a trial, from its number and the seed alone."""
         dice = random.Random(f"{self.options.seed}/{number}")
         subject = dice.choice(subjects)
         subject.learn()
@@ -195,7 +195,8 @@ class Campaign:
             whole = device.split(".")[0]
             return subject, kind, whole, f"device={whole} call=clGetDeviceIDs from=1 do=vanish"
         turn = "from" if kind == "slow" else "nth"
-        nth = 1 + int(subject.calls[device, call] * dice.random() ** 2)  # more of the early ones
+        # Early calls are drawn more often.
+        nth = 1 + int(subject.calls[device, call] * dice.random() ** 2)
         return subject, kind, device, f"device={device} call={call} {turn}={nth} do={action}"
 
     def attempt(self, subjects, number):
@@ -203,7 +204,7 @@ class Campaign:
         if script is None:
             return None
         place = f"trial-{threading.get_ident()}"
-        patience = 8 if subject.command[0] == "compare" else 1  # as many runs
+        patience = 8 if subject.command[0] == "compare" else 1  # it makes this number of runs
         done = self.execute(subject, script, place, self.options.limit * patience)
         line = {"number": number, "subject": subject.name, "kind": kind, "device": device,
                 "script": script, "code": done["code"], "seconds": done["seconds"],
@@ -237,7 +238,7 @@ class Campaign:
         named |= set(re.findall(r"device (\d+:\d+(?:\.\d+)?) [^\n]*?(?:disabled|hung|lost|alone "
                                 r"computes)", done["err"]))
         hit = {device, device.split(".")[0]} if device else set()
-        if "." not in device:  # what belongs to the whole belongs to its parts
+        if "." not in device:  # a fault of the whole device is a fault of its parts
             named = {name for name in named if name.split(".")[0] not in hit}
         if innocent := named - hit:
             say(f"names {', '.join(sorted(innocent))}")

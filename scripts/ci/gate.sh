@@ -6,9 +6,10 @@
 #                                   measured is kept beside FILE, as FILE with .new before .json.
 #   gate.sh interleaved OLD NEW     two builds interleaved, on any machine: on shared runners, where a saved baseline says little
 #
-# Variables: MGPU_BENCH (the program; default: mgpu-bench), GATE_RUN (what to measure), GATE_COMPARE (more options of compare), GATE_ROUNDS
-# (of both builds; default: 12, without a GPU 48, of which each counts with its minimum). Exit codes are those of `mgpu-bench compare`: 0 nothing became slower, 2 not comparable (another host or driver), 3 regression
-# or a case that is missing; other than 3 and 0 are mistakes in the job, and must fail it too. In a container the host needs a name that stays.
+# Variables: MGPU_BENCH (the program; default: mgpu-bench), GATE_RUN (what to measure), GATE_COMPARE (more options of compare), GATE_ROUNDS (rounds
+# of both builds; default: 12, without a GPU 48, of which each counts with its minimum). Exit codes are those of `mgpu-bench compare`: 0 nothing
+# became slower, 2 not comparable (another host or driver), 3 regression or a missing case; codes other than 3 and 0 are mistakes in the job, and
+# must fail it too. In a container the host needs a permanent name.
 set -euo pipefail
 
 bench=${MGPU_BENCH:-mgpu-bench}
@@ -28,7 +29,7 @@ case ${1-} in
     read -r -a arguments <<<"$run"
     if [[ ! -e $2 ]]; then
       mkdir -p "$(dirname "$2")"
-      # Under its name only if all of it was measured: a case without figures would guard nothing.
+      # The file gets its name only if everything was measured: a case without figures would guard nothing.
       first=${2%.json}.failed.json
       rm -f "$first"
       "$bench" run "${arguments[@]}" --strict -o "$first"
@@ -38,17 +39,17 @@ case ${1-} in
     fi
     new=${2%.json}.new.json
     echo "gate: measurements are kept in $new" >&2
-    # In the sizes of FILE: what this machine would choose now might leave nothing to compare.
+    # Uses the sizes of FILE: the sizes that this machine would choose now might leave nothing to compare.
     sizes=(--sizes-of "$2")
     [[ " $run " != *" --size"* && " $run " != *" --input"* ]] || sizes=()
     "$bench" run "${arguments[@]}" "${sizes[@]}" --strict -o "$new"
-    # What looks slower is measured twice more before it counts.
+    # A case that looks slower is measured twice more before it counts.
     "$bench" compare "$2" "$new" --confirm 2 "${summary[@]}" "${more[@]}"
     ;;
-  interleaved | turns) # as it was called until version 0.1
+  interleaved | turns)  # turns: its name until version 0.1
     (($# == 3)) || usage
     rounds=12 value=()
-    # On CPUs that others use, rounds of one build differ by a third: so many, and their minimum times, show 20 % (results/gate.md).
+    # On shared CPUs, rounds of one build differ by a third: 48 rounds, and their minimum times, reveal 20 % (results/gate.md).
     if [[ " $run " == *" -d cpu"* || $("$bench" devices --json) != *'"type": "gpu"'* ]]; then
       rounds=48
       [[ " ${more[*]} " == *" --round-value"* ]] || value=(--round-value minimum)

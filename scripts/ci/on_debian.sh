@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs a shell command in a fresh clone of HEAD on a bare Debian of any release, which mmdebstrap
-# makes and which is removed afterwards. As root; needs the package mmdebstrap, the network and 2 GB
-# below TMPDIR.
+# creates and removes afterwards. Must run as root; needs the package mmdebstrap, the network and 2
+# GB below TMPDIR.
 # Usage: on_debian.sh RELEASE COMMAND
 #        on_debian.sh trixie 'scripts/setup.sh && cmake --preset release'
 set -euo pipefail

@@ -1,6 +1,6 @@
 // Asks every strategy how it would split work over a fast and a slow device, and lists suites and
-// OpenCL devices: one use each of the layers plan, exec, suites and kernels of an installed
-// mgpu-bench.
+// OpenCL devices: it uses each of the layers plan, exec, suites and kernels of an installed
+// mgpu-bench once.
 #include <cstdio>
 #include <exception>
 

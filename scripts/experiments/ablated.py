@@ -28,7 +28,7 @@ def request(**values):
 
 
 def alone(plan):
-    """Nobody waits for the others' host threads."""
+    """Removes the time spent waiting for the others' host threads."""
     for estimate in plan["estimates"]:
         estimate["fixed_ns"] -= estimate["per_peer_contention_ns"] * (len(plan["estimates"]) - 1)
         estimate["per_peer_contention_ns"] = 0
@@ -65,7 +65,7 @@ def cases_of(document):
 
 
 def errors_of(program, document, pool):
-    """By number of the case, relative."""
+    """Returns the relative errors by number of the case."""
 
     def error(case):
         with tempfile.NamedTemporaryFile("w", suffix=".json") as file:
@@ -89,7 +89,7 @@ def line(name, pairs):
 def main():
     if len(sys.argv) < 3:
         sys.exit(__doc__.strip())
-    changed = {name: ([], []) for name in CORRECTIONS}  # all, and those with fixed shares
+    changed = {name: ([], []) for name in CORRECTIONS}  # all cases, and those with fixed shares
     with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
         for file in sys.argv[2:]:
             document = load(file)

@@ -15,7 +15,7 @@ from json_input import load  # noqa: E402
 
 
 def items_and_work(run):
-    """Per device of the case: items, and nanoseconds of its kernels without and with what --slow added."""
+    """Returns, per device of the case, the items and the nanoseconds of its kernels without and with the slow-down of --slow."""
     found = {}
     for device, _, begin, end, _, _ in run["timeline"]["slices"]:
         found.setdefault(device, [0, 0, 0])[0] += end - begin

@@ -3,13 +3,13 @@
 
 usage: compare_pac.py BINARY [--input FILE.npy] [--fs HZ] [--pha LO:HI:N] [--amp LO:HI:N] [--devices SEL]
 
-FILE.npy: float64 or float32, (batch, channels, samples), (channels, samples) or (samples), like the recording that tensorpac has among its
-examples; without it a coupled signal of its own. Each series is filtered here as suites/README.md says the suite does, in float64 by NumPy.
-What comes of that is given to NumPy (Tort's formula), to tensorpac (Pac.fit with (2, 0, 0), one series at a time) and to pactools (method
-tort), where they are installed, and their indices are compared with those that BINARY computed from the file.
+FILE.npy: float64 or float32, (batch, channels, samples), (channels, samples) or (samples), like the recording among tensorpac's
+examples; without it the script makes a coupled signal. Each series is filtered here as suites/README.md describes, in float64 by NumPy.
+The phases and amplitudes are given to NumPy (Tort's formula), and to tensorpac (Pac.fit with (2, 0, 0), one series at a time) and pactools
+(method tort) if they are installed. Their indices are compared with those that BINARY computed from the file.
 
-Prints the largest difference of each. Exit code 1: one was above 1e-6 where none of its samples is within 1e-5 of the border of two bins, which
-fp32 may put on either side. pactools counts an empty bin as 1, the suite as 0: pairs with one are left out there.
+Prints the largest difference of each. Exit code 1: one was above 1e-6 although none of its samples is within 1e-5 of the boundary of two bins,
+which fp32 may put on either side. pactools counts an empty bin as 1, the suite as 0: pairs with one are left out there.
 """
 
 import argparse
@@ -30,7 +30,7 @@ def bands(text):
 
 
 def analytic(x, fs, centre, half_width):
-    """All up to 0.75 of the half width from the centre, nothing from 1.25 on, a cosine between."""
+    """Filters: keeps everything up to 0.75 of the half width from the centre and nothing beyond 1.25, with a cosine between."""
     n = len(x)
     hz = numpy.arange(n) * fs / n
     away = numpy.abs(hz - centre) / (centre * half_width)
@@ -48,7 +48,7 @@ def tort(phase, amplitude):
 
 
 def doubtful(phase):
-    """Is a sample at the border of two bins?"""
+    """Returns true if a sample is at the boundary of two bins."""
     place = (phase + numpy.pi) / (2 * numpy.pi) * BINS
     return bool((numpy.abs(place - numpy.round(place)) < 1e-5).any())
 

@@ -4,15 +4,15 @@
 usage: gate.py BINARY [-o RESULT.json] [--with OPTIONS] [--slow FACTOR] [--rounds N] [--windows N] [--minutes M]
                [--again RESULT.json..] [--join K] [--where KEY=VALUE,..] [--resample TRIALS] [--draw N] [--slower FACTOR]
 
-Runs settings of one build interleaved, N rounds a window: A, B (the same), and in every third window S (every device FACTOR as slow). In each
-window every case is compared by itself, A with B and A with S, by the tool's own gate on the time: it is run with a program that replays
-what was measured. A with B must not end in exit code 3, A with S must. Rates come with Wilson's 95 % intervals. The result keeps the least
-and the median time of every round; --again RESULT.json.. judges them anew with another build: those of several, recorded with the same
-options, together.
+Runs settings of one build interleaved, N rounds per window: A, B (the same), and in every third window S (every device FACTOR times slower).
+In each window every case is compared by itself, A with B and A with S, by the tool's own gate on the time, which runs a program that replays
+the measurements. A with B must not end in exit code 3, A with S must. Rates have Wilson's 95 % intervals. The result stores the least and the
+median time of every round; --again RESULT.json.. judges them again with another build; several results, recorded with the same options, are
+judged together.
 
---resample TRIALS judges that many draws of N rounds (--draw) from all windows instead, each round of one side with the one beside it, and all
-cases in one comparison, as a gate does: an alarm is one of any case. With --slower FACTOR, B with its times FACTOR as long takes the place of
-S: there are as many rounds of it as of B, and it is exact.
+--resample TRIALS instead judges TRIALS draws of N rounds (--draw) from all windows, each round of one side paired with the adjacent one, and
+all cases in one comparison, as a gate does: any case raises the alarm. With --slower FACTOR, B with its times multiplied by FACTOR replaces S:
+it has as many rounds as B, and it is exact.
 """
 
 import argparse
@@ -42,7 +42,7 @@ PAIRS = {"A with B": ("A", "B"), "A with S": ("A", "S")}
 
 
 def wilson(hits, n):
-    """The 95 % interval of a rate."""
+    """Returns the 95 % interval of a rate."""
     z = 1.959963984540054
     rate, scale = hits / n, 1 + z * z / n
     middle, half = (rate + z * z / (2 * n)) / scale, z / scale * math.sqrt(rate * (1 - rate) / n + z * z / (4 * n * n))
@@ -58,15 +58,15 @@ def measure(binary, options, extra, folder):
 
 
 def round_values(report):
-    """Of every case the least and the median time."""
+    """Returns the least and the median time of every case."""
     return [[min(run["samples_ns"]), int(statistics.median(run["samples_ns"]))] for run in report["runs"]]
 
 
 def slim(report):
-    """Without what is replaced or not read, events and samples, nor the folders this machine keeps things in."""
+    """Removes events, samples, other data that is replaced or not read, and the paths of this machine's folders."""
     report["tool"]["argv"] = [Path(word).name if Path(word).is_absolute() else word for word in report["tool"]["argv"]]
     for run in report["runs"]:
-        if run["timeline"]:  # null where the case is not ok
+        if run["timeline"]:  # null if the case is not ok
             run["timeline"].update(commands=[], spans=[], slices=[])
         run["sample_index"] = 0
         for device in run["per_device"]:
@@ -76,7 +76,7 @@ def slim(report):
 
 
 class Gate:
-    """The tool's gate over measurements that are there."""
+    """The tool's gate, applied to existing measurements."""
 
     def __init__(self, binary, template, folder):
         self.binary, self.template, self.folder = binary, template, folder
@@ -89,7 +89,7 @@ class Gate:
             self.programs.append(str(program))
 
     def judge(self, cases, base, new):
-        """Exit code, and verdict and ratio of each of these cases, over rounds: of each the times of the cases."""
+        """Returns the exit code, and the verdict and ratio of each of these cases over rounds, each of which has the times of the cases."""
         for side, rounds in (("base", base), ("new", new)):
             (self.folder / side / "turn").write_text("0\n")
             for turn, times in enumerate(rounds):
@@ -103,12 +103,12 @@ class Gate:
 
 
 def collect(given):
-    """Windows of rounds of times by setting and case, until the time or the number of windows is reached."""
+    """Measures windows of rounds until the time or the number of windows is reached; returns times by setting and case."""
     options, end = shlex.split(given.options), time.monotonic() + 60 * given.minutes
     settings = {"A": [], "B": [], "S": ["--slow", f"all={given.slow}"]}
     windows, template, every = [], None, 3
     with tempfile.TemporaryDirectory() as scratch:
-        measure(given.binary, options, [], Path(scratch))  # kernels are built, files are cached
+        measure(given.binary, options, [], Path(scratch))  # builds kernels and fills caches
         longest = 0.0
         while len(windows) < given.windows and time.monotonic() + longest < end:
             begun = time.monotonic()
@@ -127,14 +127,14 @@ def collect(given):
 
 
 def joined(windows, base, new, join):
-    """The rounds of both sides of every `join` windows that have them, one after the other; what is left over is dropped."""
+    """Yields the joined rounds of both sides of every `join` windows that have them; remaining windows are dropped."""
     both = [(w[base], w[new]) for w in windows if w[base] and w[new]]
     for k in range(0, len(both) - join + 1, join):
         yield [r for w in both[k:k + join] for r in w[0]], [r for w in both[k:k + join] for r in w[1]]
 
 
 def only(template, windows, where):
-    """The cases one of whose parameters is as stated (leaves=1048576)."""
+    """Keeps the cases that have a parameter as stated (leaves=1048576)."""
     wanted = [pair.split("=", 1) for pair in where.split(",")]
     chosen = [k for k, case in enumerate(template["cases"])
               if any(str(json.loads(case)["params"].get(key)) == value for key, value in wanted)]
@@ -145,7 +145,7 @@ def only(template, windows, where):
 
 
 def drawn(windows, base, new, given, seed):
-    """`given.resample` draws of rounds without replacement. Which of two settings that do not differ came first is drawn, too."""
+    """Yields `given.resample` draws of rounds without replacement. The order of two equal settings is drawn, too."""
     dice = random.Random(seed)
     pairs = [pair for w in windows for pair in zip(w[base], w[new])]
     if len(pairs) < given.draw:
@@ -177,7 +177,7 @@ class Outcome:
 
 
 def with_slower(windows, factor):
-    """B with its times this many times as long, for S."""
+    """Returns the windows with S replaced by B with its times multiplied by `factor`."""
     return [{**w, "S": [[[round(time_ns * factor) for time_ns in case] for case in one] for one in w["B"]]} for w in windows]
 
 

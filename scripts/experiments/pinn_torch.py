@@ -15,7 +15,7 @@ import signal
 import statistics
 import time
 
-os.environ["NVIDIA_TF32_OVERRIDE"] = "0"  # whatever the environment says; cuBLAS reads it once
+os.environ["NVIDIA_TF32_OVERRIDE"] = "0"  # overrides the environment; cuBLAS reads it once
 
 import torch  # noqa: E402
 from torch.func import functional_call, jvp, vmap  # noqa: E402
@@ -40,7 +40,7 @@ class Network(torch.nn.Module):
 
 
 def eager_residual(network, xt):
-    """Nested reverse mode: what most programs do."""
+    """Returns the residual by nested reverse mode, as in most programs."""
     xt = xt.requires_grad_(True)
     u = network(xt)
     first = torch.autograd.grad(u, xt, torch.ones_like(u), create_graph=True)[0]
@@ -50,7 +50,7 @@ def eager_residual(network, xt):
 
 
 def func_residual(network, parameters, xt):
-    """Forward mode for derivatives by the inputs, reverse mode for the parameters."""
+    """Returns the residual by forward mode for derivatives by the inputs, with reverse mode for the parameters."""
     def u(x, t):
         return functional_call(network, parameters, (torch.stack((x, t)),))[0]
 
@@ -68,7 +68,7 @@ def rate(way, points, given):
     torch.manual_seed(1)
     device = torch.device("cuda" if torch.cuda.is_available() else "cpu")
     network = Network(given.layers, given.width).to(device)
-    few = max(64, min(points // 16, max(128, points // 256)))  # on the boundary and initially, as `run pinn` has it
+    few = max(64, min(points // 16, max(128, points // 256)))  # on the boundary and initially, as in `run pinn`
     domain = torch.rand(points, 2, device=device) * torch.tensor([2.0, 1.0], device=device) - torch.tensor([1.0, 0.0], device=device)
     wall = torch.stack((torch.arange(few, device=device) % 2 * 2.0 - 1, torch.rand(few, device=device)), 1)
     start = torch.stack((torch.rand(few, device=device) * 2 - 1, torch.zeros(few, device=device)), 1)
@@ -112,7 +112,7 @@ def rate(way, points, given):
 
 
 def product_error(device):
-    """Of a matrix product in fp32, relatively: 1e-7 or so; 3e-4 where TF32 is on."""
+    """Returns the relative error of a matrix product in fp32: about 1e-7; 3e-4 if TF32 is on."""
     a, b = (torch.randn(512, 512, device=device) for _ in range(2))
     exact = a.double() @ b.double()
     return (((a @ b).double() - exact).norm() / exact.norm()).item()
@@ -152,7 +152,7 @@ def main():
                     give_up()
                 signal.alarm(left)
                 rate(way, points, given)
-            except Exception as failure:  # one way that a version of PyTorch lacks is no reason to leave out the others
+            except Exception as failure:  # one missing way must not stop the others
                 words = str(failure).splitlines()
                 print(f"{way:9} {points:8} points: {type(failure).__name__}: {words[0] if words else ''}", flush=True)
             finally:

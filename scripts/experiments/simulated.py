@@ -21,7 +21,7 @@ FIGURES = ("as predicted", "as measured", "as measured under equal")
 
 def simulated_ns(program, file, number, run, *how):
     parameters = "".join(f":{key}={value}" for key, value in run["strategy_params"].items())
-    mode = "resident" if run["mode"] == "resident" else "end-to-end"  # scalars are sent like all that is
+    mode = "resident" if run["mode"] == "resident" else "end-to-end"  # scalars are sent like other data
     command = [program, "simulate", "--from", file, "--case", str(number),
                "-s", run["strategy"] + parameters, "--mode", mode, "-q", "--json"]
     done = subprocess.run([*command, *how], check=True, stdout=subprocess.PIPE)
@@ -34,7 +34,7 @@ def problem_of(run):
 
 
 def errors_of(program, file, pool):
-    """Per kind of figures, the relative error of every case it can be told of."""
+    """Returns, per kind of figures, the relative error of every case for which it can be computed."""
     runs = load(file)["runs"]
     cases = [(number, run) for number, run in enumerate(runs) if run["status"] == "ok" and run["plan"].get("estimates")]
     equal = {problem_of(run): number for number, run in cases if run["strategy"] == "equal"}

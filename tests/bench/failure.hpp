@@ -1,4 +1,4 @@
-// A case that fails says so and makes the program end with an exit code other than 0: Google
+// Failure of a case: reports it and makes the program end with an exit code other than 0. Google
 // Benchmark itself always ends with 0.
 #pragma once
 

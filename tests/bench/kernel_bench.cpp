@@ -1,6 +1,6 @@
-// What the harness of suite kernel costs for each slice: saxpy in so many slices on the first
-// device, by the executor and by a bare loop of OpenCL calls that enqueues the same launches.
-// us_a_slice: of that loop, or of the executor's sample.
+// Cost per slice of the harness of suite kernel: saxpy in N slices on the first device, by the
+// executor and by a bare loop of OpenCL calls that enqueues the same launches. us_a_slice is the
+// time per slice of that loop, or of the executor's sample.
 #include <benchmark/benchmark.h>
 
 #include <CL/opencl.hpp>
@@ -56,7 +56,7 @@ void BM_kernel_slices_harness(benchmark::State& state) {
   }
 }
 
-// The one that the harness has as its first: of the same platform and place.
+// Returns the device that the harness lists first: on the same platform, at the same position.
 cl::Device first_device() {
   const std::vector<Device> found = make_cl_backend({embedded_kernels(), {}})->enumerate().devices;
   if (found.empty()) throw Error(ErrorKind::no_device, "there is no OpenCL device");
@@ -71,8 +71,8 @@ cl::Device first_device() {
   throw Error(ErrorKind::internal, "OpenCL has no device named " + found.front().name);
 }
 
-// Arguments, a launch with its event, a flush, at most two slices in flight: what the executor does
-// besides its own work.
+// Enqueues arguments, a launch with its event and a flush, with at most two slices in flight, as
+// the executor does in addition to its own work.
 void BM_kernel_slices_bare(benchmark::State& state) {
   try {
     const cl::Device device = first_device();

@@ -1,8 +1,8 @@
-// Matrix products, resident, beside OpenBLAS and CLBlast where those are installed
-// (libopenblas-dev, libclblast-dev). On the first GPU, else on the first CPU as one device: then
-// OpenBLAS has the same cores. items_per_second is FLOP/s. Side by side, so that a shared machine
-// hits all alike: --benchmark_filter=BM_matrix --benchmark_repetitions=9
-// --benchmark_enable_random_interleaving=true
+// Resident matrix products, compared with OpenBLAS and CLBlast if those are installed
+// (libopenblas-dev, libclblast-dev). They run on the first GPU, else on the first CPU as one
+// device, so that OpenBLAS has the same cores. items_per_second is FLOP/s. To interleave the cases,
+// so that other load on the machine affects all equally: --benchmark_filter=BM_matrix
+// --benchmark_repetitions=9 --benchmark_enable_random_interleaving=true
 #include <benchmark/benchmark.h>
 
 #include <algorithm>
@@ -95,7 +95,7 @@ BENCHMARK_TEMPLATE(BM_matrix_openblas, double)->Apply(sizes)->UseRealTime();
 #endif
 
 #ifdef MGPU_WITH_CLBLAST
-// The first GPU, else the first CPU; its default queue and buffers of floats.
+// The first GPU, else the first CPU, with its default queue and buffers of floats.
 struct ClblastDevice {
   ClblastDevice() {
     cl_platform_id platforms[16];

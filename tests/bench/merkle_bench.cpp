@@ -1,7 +1,7 @@
 // Merkle nodes: OpenSSL's routes to the SHA-256 of 64-byte nodes, on one core and on all, and whole
-// trees by the OpenCL kernels on the same cores. items_per_second is nodes/s. What the kernels are
-// compared with is the fastest route; side by side, so that a shared machine hits all alike:
-// --benchmark_filter='BM_node|BM_kernel' --benchmark_repetitions=9
+// trees by the OpenCL kernels on the same cores. items_per_second is nodes/s. The baseline of the
+// kernels is the fastest route. To interleave the cases, so that other load on the machine affects
+// all equally: --benchmark_filter='BM_node|BM_kernel' --benchmark_repetitions=9
 // --benchmark_enable_random_interleaving=true
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <benchmark/benchmark.h>
@@ -60,7 +60,7 @@ struct InitUpdateFinal {
   }
 };
 
-// The block function alone, the padding block made once: no route to SHA-256 in OpenSSL can be
+// The block function alone, with a constant padding block: no route to SHA-256 in OpenSSL can be
 // faster.
 struct Transform {
   void operator()(const unsigned char* node, unsigned char* out) const {
@@ -86,7 +86,7 @@ struct Ours {
   }
 };
 
-// One level of a tree; each thread of the benchmark has its own.
+// Hashes one level of a tree; each thread of the benchmark has its own.
 template <class Hash>
 void BM_node(benchmark::State& state) {
   const Leaves leaves =
@@ -109,7 +109,7 @@ void BM_node(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(leaves_per_thread / 2));
 }
 
-// A whole tree by the reference, on all cores.
+// Hashes a whole tree with the reference, on all cores.
 void BM_reference_tree(benchmark::State& state) {
   const unsigned threads = std::max(1u, std::thread::hardware_concurrency());
   const Leaves leaves = Leaves::random(static_cast<std::uint64_t>(state.range(0)), 1, threads);
@@ -118,8 +118,8 @@ void BM_reference_tree(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * (state.range(0) - 1));
 }
 
-// A resident tree. cores 0: the whole first CPU device; 1: a sub-device of one core. Many cores
-// want a large tree: 2^20 leaves are 1 ms of 32 cores, and waking them takes 50 us a launch.
+// Hashes a resident tree. cores 0: the whole first CPU device; 1: a sub-device of one core. Many
+// cores need a large tree: 2^20 leaves take 32 cores 1 ms, and waking them takes 50 us per launch.
 void BM_kernel(benchmark::State& state) {
   const auto backend = make_cl_backend({embedded_kernels(), {}});
   for (const Device& device : backend->enumerate().devices) {

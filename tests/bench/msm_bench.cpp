@@ -1,5 +1,5 @@
-// Multi-scalar multiplication: the kernels on the CPU device beside the host's Pippenger and a
-// plain double-and-add of the same terms.
+// Multi-scalar multiplication: the kernels on the CPU device, compared with the host's Pippenger
+// and a plain double-and-add of the same terms.
 #include <benchmark/benchmark.h>
 
 #include <memory>
@@ -16,14 +16,14 @@ using namespace mgpu::msm;
 
 namespace {
 
-// One term after another, on one core.
+// Adds one term after another, on one core.
 template <class C>
 void BM_double_and_add(benchmark::State& state) {
   const Terms terms =
       Terms::random(C::curve, static_cast<std::uint64_t>(state.range(0)), Scalars::uniform, 1, 2);
   for (auto _ : state) {
     Sum<C> sum;
-    Affine<C> point = generator<C>();  // whichever point: the time is the same
+    Affine<C> point = generator<C>();  // any point will do: the time is the same
     for (const Scalar& scalar : terms.scalars()) sum = sum + times(point, scalar);
     benchmark::DoNotOptimize(sum);
   }
@@ -41,7 +41,7 @@ void BM_host_pippenger(benchmark::State& state) {
   state.SetItemsProcessed(state.iterations() * state.range(0));
 }
 
-// Resident, on the whole first CPU device, launches and collecting included.
+// Computes a resident sum on the whole first CPU device, including launches and collecting.
 template <class C>
 void BM_kernel_sum(benchmark::State& state) {
   const auto backend = make_cl_backend({embedded_kernels(), {}});

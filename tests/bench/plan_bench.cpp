@@ -1,6 +1,6 @@
-// Decision time of every strategy: `begin`, and each call of `next` and of `finished`, one by one.
-// Targets: p99 under 50 us for 8 devices, under 1 ms for 1,024; `auto` as a whole under 5 ms.
-// Devices all differ by up to 3 x and end in the order of an event queue, as in a real run.
+// Decision time of every strategy: `begin`, and each single call of `next` and of `finished`.
+// Targets: p99 under 50 us for 8 devices and under 1 ms for 1,024; `auto` as a whole under 5 ms.
+// The devices all differ, by up to 3 x, and end in the order of an event queue, as in a real run.
 // --benchmark_filter='plan/.*/8$'
 #include <benchmark/benchmark.h>
 #include <time.h>
@@ -37,7 +37,7 @@ struct Plan {
       e.free_memory = Bytes{1} << 37;
       devices.push_back(e);
     }
-    request.items = count << 26;  // 33 ms or so, however many devices
+    request.items = count << 26;  // about 33 ms, whatever the number of devices
     request.granularity = 1024;
     request.mode = Mode::end_to_end;
     request.cost.in_bytes = 32;
@@ -55,8 +55,9 @@ double thread_us() {
   return static_cast<double>(t.tv_sec) * 1e6 + static_cast<double>(t.tv_nsec) * 1e-3;
 }
 
-// Times of single calls in us: by the steady clock, and by the thread's own, which leaves out when
-// others had the core (on a busy machine that is 4 ms now and then) and adds 0.3 us of its own.
+// Times of single calls in us: by the steady clock, and by the thread's own clock. The latter
+// leaves out the time in which others had the core (now and then 4 ms on a busy machine) and adds
+// 0.3 us of its own.
 class Calls {
  public:
   template <typename F>
@@ -85,8 +86,8 @@ class Calls {
   std::vector<double> wall_, cpu_;
 };
 
-// One run: two slices in flight per device, finished in the order of time; nothing but the source
-// is timed.
+// One run: two slices in flight per device, finished in the order of time. Only the source is
+// timed.
 class Run {
  public:
   Run(const Plan& plan, SliceSource& source, Calls& next, Calls& finished)
@@ -107,8 +108,7 @@ class Run {
         return 0;
       });
       if (ask(done.device)) continue;
-      // As workers do, those that wait ask again when something has ended; one of them is enough to
-      // time it.
+      // Waiting workers ask again when something has ended; timing one of them is enough.
       waiting_.push_back(done.device);
       std::rotate(waiting_.begin(), waiting_.begin() + 1, waiting_.end());
       if (ask(waiting_.front())) waiting_.erase(waiting_.begin());
@@ -178,7 +178,7 @@ void plan(benchmark::State& state, const StrategyChoice& choice) {
   finished.report(state, "finished");
 }
 
-// `auto` as a whole: every candidate simulated. Target: 5 ms.
+// Measures `auto` as a whole, with every candidate simulated. Target: 5 ms.
 void choose(benchmark::State& state) {
   const Plan plan(static_cast<std::size_t>(state.range(0)));
   std::size_t candidates = 0;

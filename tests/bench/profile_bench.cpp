@@ -1,6 +1,6 @@
-// What is made of a sample: commands brought onto one timeline, the parts of each device, the
-// metrics, the bottleneck. The sample is one of `dynamic` with 16 chunks a device end to end, three
-// commands a slice, as the executor takes it on the fake backend.
+// Analysis of a sample: the commands on one timeline, the parts of each device, the metrics and the
+// bottleneck. The sample is one of `dynamic` with 16 chunks per device, end to end, with three
+// commands per slice, as the executor takes it on the fake backend.
 #include <benchmark/benchmark.h>
 
 #include <vector>

@@ -1,5 +1,6 @@
-// A problem, resident on one device: what its kernels take there, launches and collecting included,
-// and whether they are right. On all devices of a machine, as a session has it: suite_setup.hpp.
+// A problem resident on one device: the time of its kernels there, including launches and
+// collecting, and whether its results are right. suite_setup.hpp does so on all devices of a
+// machine, like a session.
 #pragma once
 
 #include <memory>
@@ -40,7 +41,7 @@ class Resident {
     return raw.makespan();
   }
 
-  // Of the last sample.
+  // Returns true if the result of the last sample is right.
   bool right() {
     if (workload_->shape().result_on_devices) {  // it is still on the device
       const Completion completion = program_->publish(open_->stream());
@@ -54,7 +55,7 @@ class Resident {
   std::string kernel_variant() const { return program_->kernel_variant(); }
 
  private:
-  void finish() {  // what was put on the stream
+  void finish() {  // waits for everything on the stream
     const BatchId batch = open_->submit();
     while (!open_->complete(batch)) std::this_thread::yield();
     open_->take(batch);

@@ -1,15 +1,14 @@
-// What a round costs in which nothing is computed: rounds/WAY/halo:BYTES/devices:N, of work that
-// goes in rounds through the executor (lib/exec/worker.cpp). Devices form a ring, and each
-// sends its halo to both of its neighbours.
-//   persistent   one kernel for all rounds, which writes words into its neighbours' memory and
-//   waits for theirs; of a halo of 0
-//                bytes one, which is the signal
-//   enqueued     one such kernel a round
+// Time of an iteration in which nothing is computed: rounds/WAY/halo:BYTES/devices:N, of iterative
+// work through the executor (lib/exec/worker.cpp). Devices form a ring, and each sends its halo to
+// both of its neighbours.
+//   persistent   one kernel for all iterations, which writes words into its neighbours' memory and
+//                waits for theirs; a halo of 0 bytes still has one word, which is the signal
+//   enqueued     one such kernel per iteration
 //   staged       the same through memory of the host
-//   puts         an empty kernel, puts and a signal a round, on the best path there is
+//   puts         an empty kernel, puts and a signal per iteration, on the best path there is
 //   staged-puts  the same by way of the host
-// Times are those of samples (manual time) of as many rounds as items; the counter us_per_round is
-// their median.
+// Times are those of samples (manual time), with one iteration per item; the counter us_per_round
+// is their median.
 #include "tests/bench/rounds_bench.hpp"
 
 #include <benchmark/benchmark.h>
@@ -25,8 +24,8 @@ namespace {
 
 constexpr Bytes kWord = 8, kOfData = 4;
 constexpr std::uint32_t kRounds = 1000;
-// How long a kernel waits for another one: nanoseconds on NVIDIA GPUs, elsewhere looks. CPUs
-// compile at the first launch.
+// How long a kernel waits for another one: nanoseconds on NVIDIA GPUs, number of polls elsewhere.
+// CPUs compile at the first launch.
 constexpr std::uint64_t kLimitNs = 2'000'000'000, kLooks = std::uint64_t{1} << 32;
 
 enum class Way { puts, enqueued, persistent };
@@ -38,7 +37,7 @@ struct RoundsCase {
   std::size_t devices = 1;
 };
 
-// One item a device.
+// Iterative work with one item per device that computes nothing.
 class EmptyRounds final : public Workload, public IterativeWorkload, public PeerExchange {
  public:
   WorkloadInterfaces interfaces() override { return {.iterative = this, .exchange = this}; }
@@ -54,7 +53,7 @@ class EmptyRounds final : public Workload, public IterativeWorkload, public Peer
   std::uint32_t words() const {
     return static_cast<std::uint32_t>(std::max(given_.halo / kOfData, Bytes{1}));
   }
-  Bytes mail_bytes() const { return 4 * words() * kWord; }  // two neighbours, two turns
+  Bytes mail_bytes() const { return 4 * words() * kWord; }  // two neighbours, double-buffered
   SharedMemory* mail() { return mail_.get(); }
   std::uint32_t number() const { return number_; }
 
@@ -117,7 +116,7 @@ class EmptyProgram final : public DeviceProgram, public IterativeProgram {
   void enqueue(const Slice&, unsigned, Stream&) override { meet(); }
   void enqueue_round(const Slice&, std::uint32_t round, Stream& stream) override {
     if (workload_.given().way != Way::puts) return launch(round, 1, stream);
-    stream.launch(*kernel_, {}, {status_.get(), std::uint32_t{0}});  // counts to 0
+    stream.launch(*kernel_, {}, {status_.get(), std::uint32_t{0}});  // a count of 0
     const Bytes halo = workload_.given().halo;
     for (const DeviceIndex to : {before_, after_})
       if (peer_ != nullptr && halo > 0)
@@ -132,7 +131,7 @@ class EmptyProgram final : public DeviceProgram, public IterativeProgram {
       launch(first, most, stream);
       return most;
     }
-    constexpr std::uint32_t series = 8;  // as suites/stencil has it
+    constexpr std::uint32_t series = 8;  // the value that suites/stencil uses
     const std::uint32_t rounds = std::min(most, series);
     stream.begin_series(rounds);
     for (std::uint32_t i = 0; i < rounds; ++i) launch(first + i, 1, stream);
@@ -177,7 +176,8 @@ std::unique_ptr<DeviceProgram> EmptyRounds::program(DeviceResources& device, Mod
   return std::make_unique<EmptyProgram>(*this, device);
 }
 
-// Of one case. What was allocated of the group, and programs, are gone before it.
+// Devices and programs of one case. The group's memory and the programs are destroyed before the
+// group.
 struct Ring {
   Ring(Machine& made, const RoundsCase& given) : machine(made), workload(given) {
     std::vector<OpenDevice*> open;
@@ -242,7 +242,7 @@ void register_rounds(Machine& machine) {
     for (const std::string name : {"persistent", "enqueued", "staged", "puts", "staged-puts"}) {
       for (const Bytes halo : {Bytes{0}, Bytes{4096}}) {
         const bool staged = name.starts_with("staged");
-        if (devices == 1 && (staged || halo > 0)) continue;  // to whom?
+        if (devices == 1 && (staged || halo > 0)) continue;  // there is no receiver
         if (name == "staged" && machine.devices()[0].facts.is_cpu())
           continue;  // kernels of CPUs are never staged
         RoundsCase given{Way::enqueued, staged ? std::optional(PeerPath::staged) : std::nullopt,

@@ -1,4 +1,4 @@
-// Rounds in which nothing is computed, as cases of Google Benchmark.
+// Iterations in which nothing is computed, as cases of Google Benchmark.
 #pragma once
 
 #include "tests/bench/suite_setup.hpp"

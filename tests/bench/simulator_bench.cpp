@@ -1,5 +1,5 @@
-// How long a prediction takes. Targets: 8 devices x 16 slices under 100 us, 1,024 devices x 16
-// chunks under 50 ms.
+// Time of a prediction. Targets: 8 devices x 16 slices under 100 us, 1,024 devices x 16 chunks
+// under 50 ms.
 #include <benchmark/benchmark.h>
 
 #include <vector>
@@ -11,7 +11,7 @@ using namespace mgpu;
 
 namespace {
 
-// `kinds` sorts of devices and links, each slower than the one before.
+// Simulates `kinds` kinds of devices and links, each slower than the one before.
 void simulate_set(benchmark::State& state, const char* strategy, Mode mode, std::size_t kinds) {
   const auto devices = static_cast<std::size_t>(state.range(0));
   std::vector<DeviceEstimate> estimates(devices);

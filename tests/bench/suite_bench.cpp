@@ -1,9 +1,9 @@
 // The suites as cases of Google Benchmark, on the devices of the default selection, so that its
 // flags and tools work on them: suite/SUITE/STRATEGY/SIZE/MODE, as in
 // --benchmark_filter='suite/merkle/(equal|dynamic)/.*/resident'. Times are those of samples (manual
-// time); items are what the suite's rate counts (nodes, FLOP, terms), bytes its inputs and its
-// result. Every case's result is verified. And the program's main: 2 when no case matched, 5 when
-// one failed, else 0.
+// time); items are what the suite's rate counts (nodes, FLOP, terms), bytes are its inputs and its
+// result. Every case's result is verified. This file also has the program's main, which returns 2
+// if no case matched, 5 if one failed, else 0.
 #include <benchmark/benchmark.h>
 #include <sched.h>
 #include <unistd.h>
@@ -30,14 +30,15 @@ struct SuiteCase {
   Mode mode;
 };
 
-// Cases of one problem follow one another: it stays set up until another is asked for.
+// Returns the setup of a case. Cases of one problem follow one another, so it is kept until another
+// problem is needed.
 SuiteSetup& setup_of(Machine& machine, const SuiteCase& wanted) {
   static std::unique_ptr<SuiteSetup> current;
   static std::string current_name;
   const std::string name =
       wanted.suite->name + '/' + std::to_string(wanted.size) + '/' + to_string(wanted.mode);
   if (!current || name != current_name) {
-    current.reset();  // first: both may not fit
+    current.reset();  // first: both may not fit in memory
     current = std::make_unique<SuiteSetup>(machine, *wanted.suite, wanted.size, wanted.mode);
     current_name = name;
   }
@@ -62,7 +63,7 @@ void run_case(benchmark::State& state, Machine& machine, const SuiteCase& wanted
   }
 }
 
-// Sizes that fill GPUs take CPUs minutes.
+// Returns the sizes to run: those that fill GPUs take CPUs minutes.
 std::set<std::uint64_t> sizes_of(const SuiteInfo& suite, bool only_gpus) {
   return only_gpus ? std::set{suite.quick_size, suite.default_size} : std::set{suite.quick_size};
 }
@@ -93,7 +94,7 @@ int main(int argc, char** argv) {
   const long cores = sysconf(_SC_NPROCESSORS_CONF);
   if (sched_getaffinity(0, sizeof allowed, &allowed) == 0 && CPU_COUNT(&allowed) == cores)
     setenv("POCL_AFFINITY", "1",
-           0);  // as mgpu-bench does: else its threads share a core now and then
+           0);  // like mgpu-bench; otherwise its threads share a core now and then
   constexpr int kNothingMatched = 2, kCaseFailed = 5;
   benchmark::Initialize(&argc, argv);
   if (benchmark::ReportUnrecognizedArguments(argc, argv)) return kNothingMatched;
@@ -108,5 +109,5 @@ int main(int argc, char** argv) {
   const std::size_t matched = benchmark::RunSpecifiedBenchmarks();
   std::cout << std::flush;
   const int code = matched == 0 ? kNothingMatched : failures > 0 ? kCaseFailed : 0;
-  std::_Exit(code);  // exit handlers of drivers wait
+  std::_Exit(code);  // skips exit handlers of drivers, which wait
 }

@@ -1,4 +1,4 @@
-// What lib/session/group_run.cpp does for a whole table of cases, for one case at a time.
+// Does for one case at a time what lib/session/group_run.cpp does for a whole table of cases.
 #include "tests/bench/suite_setup.hpp"
 
 #include <algorithm>
@@ -91,7 +91,7 @@ SuiteSetup::SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t s
   predictor_.emplace(*workload_, mode, std::move(known), open.size(), nullptr, nullptr);
   for (std::size_t i = 0; i < open.size(); ++i)
     predictor_->set_capacity(i, prepared_[i].capacity, machine.devices()[i].free_memory);
-  probe(case_.devices);  // warms up
+  probe(case_.devices);  // a warm-up
   for (const std::size_t i : case_.devices) probe({&i, 1});
   probe(case_.devices);
   case_.prediction.estimates = predictor_->estimate(case_.devices);

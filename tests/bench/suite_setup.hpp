@@ -1,5 +1,5 @@
-// One problem of a suite, in one mode, set up on all devices of the default selection, for samples
-// one at a time.
+// One problem of a suite, in one mode, set up on all devices of the default selection, to take
+// samples one at a time.
 #pragma once
 
 #include <memory>
@@ -12,11 +12,11 @@
 
 namespace mgpu::bench {
 
-// The devices `mgpu-bench run` takes when none is named, opened; a lone CPU becomes a sub-device
+// The devices that `mgpu-bench run` takes if none is named, opened; a lone CPU becomes a sub-device
 // per core, at most 8.
 class Machine {
  public:
-  Machine();  // throws Error(no_device) when there is none
+  Machine();  // throws Error(no_device) if there is none
   Backend& backend() { return *backend_; }
   std::vector<SessionDevice>& devices() { return devices_; }
   Executor& executor() { return *executor_; }
@@ -29,16 +29,17 @@ class Machine {
   std::unique_ptr<Executor> executor_;
 };
 
-// Programs built, inputs loaded, devices probed. Throws Error where a device cannot do it.
+// A problem with programs built, inputs loaded and devices probed. Throws Error if a device cannot
+// do it.
 class SuiteSetup {
  public:
   SuiteSetup(Machine& machine, const SuiteInfo& suite, std::uint64_t size, Mode mode);
 
-  // A case begins: what its strategy learnt from samples of another is forgotten.
+  // Begins a case: forgets what its strategy learnt from samples of another.
   void begin(const StrategyChoice& strategy);
-  // Executes the whole problem once. Throws Error when it has no result, or a device failed.
+  // Executes the whole problem once. Throws Error if it has no result or a device failed.
   Nanos sample();
-  // Throws Error(device) when the last result is wrong.
+  // Throws Error(device) if the last result is wrong.
   void verify();
   const Shape& shape() const { return workload_->shape(); }
 

@@ -1,7 +1,7 @@
-"""What tests of the program share: running it as a user does, and looking at exit code, standard
-output, standard error and files. They use whatever OpenCL devices there are; small sizes only, and
-no time is ever asserted on. What needs no device of this machine is tested in process, by the
-transcripts of tests/golden/cli."""
+"""Shared parts of the tests of the program: they run it as a user does and examine exit code,
+standard output, standard error and files. They use the OpenCL devices that are present, with small
+sizes only, and never assert a time. The transcripts of tests/golden/cli test in process what needs
+no device of this machine."""
 
 import functools
 import json
@@ -16,20 +16,20 @@ from pathlib import Path
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 BINARY = None
-SCRATCH = None  # of the whole program: what it caches, and the state folder
-DEVICES = []  # options that give two devices where that is possible
+SCRATCH = None  # folder for the program's caches and state
+DEVICES = []  # options that give two devices if possible
 DEVICE_COUNT = 0
-# Options that give the first of those, for what one device shows as well as two: before every run
-# CPUs are measured next to each other, which is most of the time that a short run takes.
+# Options that give the first of those, for tests to which one device is enough: before every run
+# CPUs are measured next to each other, which is most of the time of a short run.
 ONE_DEVICE = []
 NO_OPENCL = {"OCL_ICD_VENDORS": "/nonexistent"}
 
-# The quick tier of tests, which CI runs at every change, has each kind of thing once; this one
-# repeats them in other sizes and numbers.
+# The quick tier of tests, which CI runs at every change, has each kind of thing once; the thorough
+# tier repeats them with other sizes and counts.
 THOROUGH = os.environ.get("MGPU_THOROUGH", "0") not in ("", "0")
 thorough = unittest.skipUnless(THOROUGH, "thorough: scripts/test.sh --thorough")
 
-# Variables that would change what the binary does behind the tests' back.
+# Variables that would change the program's behaviour unnoticed.
 FOREIGN = ("NO_COLOR", "COLUMNS", "CI", "TERM")
 
 
@@ -51,7 +51,8 @@ def environment(extra=None):
 
 
 def mgpu(*arguments, env=None, cwd=None, given=None):
-    """`given`: what it reads from standard input, a pipe; else that is the test's own."""
+    """Runs the program. `given` is written to its standard input through a pipe; without it, it
+    shares the test's."""
     done = subprocess.run([BINARY, *map(str, arguments)], env=environment(env), cwd=cwd,
                           input=given,
                           capture_output=True, text=True, timeout=300)
@@ -59,14 +60,14 @@ def mgpu(*arguments, env=None, cwd=None, given=None):
 
 
 def begin(*arguments, env=None, **named):
-    """The program started; what it prints goes to pipes unless `named` says otherwise."""
+    """Starts the program with its output going to pipes, unless `named` says otherwise."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, **named}
     return subprocess.Popen([BINARY, *map(str, arguments)], env=environment(env), text=True,
                             **pipes)
 
 
 def wait_until(condition, process=None, seconds=120):
-    """False where the process ends before, or time is up."""
+    """Waits for a condition. Returns False if the process ends first or the time is over."""
     until = time.monotonic() + seconds
     while not condition():
         if (process is not None and process.poll() is not None) or time.monotonic() > until:
@@ -77,7 +78,7 @@ def wait_until(condition, process=None, seconds=120):
 
 @functools.cache
 def python_with(*modules):
-    """A Python that has them, or none."""
+    """Returns a Python that has these modules, or None."""
     look = ("import importlib.util as i, sys\n"
             "sys.exit(None in map(i.find_spec, sys.argv[1:]))")
     for python in (sys.executable, "/usr/bin/python3"):
@@ -98,7 +99,8 @@ class Case(unittest.TestCase):
         return result
 
     def refused(self, arguments, code, *names, **named):
-        """Nothing on stdout, one line on stderr that holds every one of `names`."""
+        """Checks that there is no standard output and one line on standard error, with each of
+        `names`."""
         result = mgpu(*arguments, **named)
         self.assertEqual((result.code, result.out, len(result.err.splitlines())), (code, "", 1),
                          f"{arguments}: {result}")
@@ -107,7 +109,8 @@ class Case(unittest.TestCase):
         return result
 
     def small(self, *arguments, devices=None, **named):
-        """A quick good run of one sample on DEVICES, unless others are given; its result."""
+        """Makes a quick successful run of one sample, on DEVICES unless others are given; returns
+        its result."""
         file = self.folder / "small.json"
         self.good("run", "merkle", *(devices or DEVICES), "-n", 1, "--warmup", 0, "-o", file,
                   *defaults(arguments), **named)
@@ -119,7 +122,8 @@ class Case(unittest.TestCase):
             schema.write_text((ROOT / "tests/data/trace.schema.json").read_text()
                               if name == "trace" else self.good("schema", name).out)
         try:
-            import validate_schema  # here: starting another python for each file takes longer
+            # Imported here: starting another Python for each file takes longer.
+            import validate_schema
         except ImportError:
             python = python_with("jsonschema")
             self.assertIsNotNone(python, "no python3 has the module jsonschema")
@@ -131,15 +135,16 @@ class Case(unittest.TestCase):
             self.assertEqual(found, [])
 
     def assert_trace(self, file):
-        """It obeys the rules of trace viewers and has nothing but what our traces have."""
+        """Checks that a trace obeys the rules of trace viewers and has only the contents of our
+        traces."""
         self.assert_schema(file, "trace")
         checker = Path(os.environ["MGPU_BUILD_DIR"]) / "tests" / "check_trace"
         done = subprocess.run([checker, file], capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stdout), (0, ""))
 
     def assert_exact_schema(self, document, name):
-        """What a command printed says that it is `name`, obeys that schema, and would not if any
-        object lost a key or had another."""
+        """Checks that the printed document says that it is `name` and obeys that schema, which
+        would refuse it if any object lost a key or had another one."""
         version = 2 if name in ("calibrate", "compare", "list", "result") else 1
         self.assertEqual(list(document.items())[:2],
                          [("schema", f"mgpu-bench/{name}"), ("schema_version", version)])
@@ -148,9 +153,10 @@ class Case(unittest.TestCase):
         self.assert_schema(file, name, "--exact")
 
     def assert_flips_are_seen(self, *arguments):
-        """No result of this run passes if one bit is flipped in the last thing that devices send to
-        the host, a part of the result: the fault layer (tests/layer) stands between the program and
-        OpenCL. Bit 62 is in the exponent of the second float as of the first double."""
+        """Checks that no result of this run passes if one bit is flipped in the last data that
+        devices send to the host, a part of the result: the fault layer (tests/layer) is between the
+        program and OpenCL. Bit 62 is in the exponent of the second float and of the first
+        double."""
         file, log = self.folder / "flipped.json", self.folder / "log"
 
         def layered(what):
@@ -164,26 +170,28 @@ class Case(unittest.TestCase):
         result, last = layered("do=note")
         self.assertEqual(result.code, 0, f"{arguments}: {result}")
         result, fired = layered(f"from={last} bit=62 do=flip")
-        while fired == 0 and last > 1:  # what is repeated on a busy machine was repeated less often
+        # Repetitions on a busy machine may have been fewer this time.
+        while fired == 0 and last > 1:
             last -= 1
             result, fired = layered(f"from={last} bit=62 do=flip")
         self.assertEqual(result.code, 6, f"{arguments}: {result}")
         report = json.loads(file.read_text())
         for run in report["runs"]:
             self.assertNotEqual(run["verify"]["status"], "passed", f"{arguments}: {run}")
-        # Samples that differ from each other would fail without any reference, and name nobody.
+        # Samples that differ from each other would fail without a reference, and would name no
+        # device.
         faults = [*report["faults"], *(fault for run in report["runs"] for fault in run["faults"])]
         self.assertIn("wrong_result", [fault["kind"] for fault in faults], f"{arguments}: {result}")
 
     def assert_recomputed(self, file, *arguments):
-        """Every figure of a result follows from its raw samples and events."""
+        """Checks that every figure of a result follows from its raw samples and events."""
         done = subprocess.run([sys.executable, ROOT / "scripts/recompute.py", file, *arguments],
                               capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
 
 def defaults(arguments):
-    """--size 2^10, --mode resident and -s dynamic unless the arguments have them."""
+    """Adds --size 2^10, --mode resident and -s dynamic unless the arguments have them."""
     arguments = list(arguments)
     given = [str(a) for a in arguments]
     for option, value in (("--size", "2^10"), ("--mode", "resident"), ("-s", "dynamic")):
@@ -193,7 +201,7 @@ def defaults(arguments):
 
 
 def find_devices():
-    """Two sub-devices of the first CPU where there is one that can be split, else the default."""
+    """Returns two sub-devices of the first CPU if one can be split, else the default devices."""
     split = mgpu("devices", "-d", "cpu:1", "--sub-devices", "2", "--json")
     if split.code == 0:
         return ["-d", "cpu:1", "--sub-devices", "2"], 2
@@ -206,8 +214,7 @@ def find_devices():
 
 
 def main():
-    """Runs the tests of the program that calls this: other files of tests share everything
-    above."""
+    """Runs the tests of the calling program: other test files share everything above."""
     global BINARY, SCRATCH, DEVICES, DEVICE_COUNT, ONE_DEVICE
     if len(sys.argv) < 2:
         sys.exit(f"usage: {Path(sys.argv[0]).name} BINARY [unittest arguments]")

@@ -1,5 +1,5 @@
-"""A page in headless Chromium, spoken to through the pipe of its debugging protocol
-(--remote-debugging-pipe: JSON ended by a zero byte, in on descriptor 3, out on 4), so that no
+"""A page in headless Chromium, controlled through the pipe of its debugging protocol
+(--remote-debugging-pipe: JSON ended by a zero byte, input on descriptor 3, output on 4), so that no
 WebSocket library is needed. Linux only."""
 
 import base64
@@ -16,8 +16,8 @@ SECONDS = 60
 
 
 class Browser:
-    """`complaints` holds what the console was told as error or warning, exceptions, and refused or
-    failed loads; `requests` every address that was asked for."""
+    """A browser. `complaints` has the console's errors and warnings, exceptions, and refused or
+    failed loads; `requests` has every requested address."""
 
     def __enter__(self):
         self.profile = tempfile.TemporaryDirectory()
@@ -26,8 +26,8 @@ class Browser:
         command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu",
                    "--disable-dev-shm-usage", "--no-first-run", "--remote-debugging-pipe",
                    f"--user-data-dir={self.profile.name}", "about:blank"]
-        # The shell moves the pipe to the descriptors Chromium looks at; 0 and 1 may be taken by the
-        # pipes themselves otherwise.
+        # The shell moves the pipe to the descriptors that Chromium uses; otherwise the pipes
+        # themselves may occupy descriptors 0 and 1.
         self.process = subprocess.Popen(["sh", "-c", f'exec "$@" 3<&{to_read} 4>&{to_write}', "sh",
                                          *command], pass_fds=(to_read, to_write),
                                         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -91,7 +91,7 @@ class Browser:
             self.requests.append(params["request"]["url"])
 
     def prefer(self, scheme):
-        """"light" or "dark": what pages are told of the reader's wish."""
+        """Sets the colour scheme that pages are told the reader prefers: "light" or "dark"."""
         self.ask("Emulation.setEmulatedMedia",
                  features=[{"name": "prefers-color-scheme", "value": scheme}])
 
@@ -115,7 +115,7 @@ class Browser:
             time.sleep(0.05)
 
     def screenshot(self, file):
-        """Of the whole page, for a person to look at."""
+        """Saves a screenshot of the whole page, for a person to look at."""
         size = self.evaluate(
                 "[document.documentElement.clientWidth, document.documentElement.scrollHeight]")
         shot = self.ask("Page.captureScreenshot", format="png", captureBeyondViewport=True,

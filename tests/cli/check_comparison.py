@@ -1,9 +1,9 @@
-"""Hold a comparison, as compare --json --with-resamples writes it, against SciPy, statsmodels and
+"""Compares a comparison, as compare --json --with-resamples writes it, with SciPy, statsmodels and
 NumPy: exit 0 and one line, or exit 1 and a line for each of the first differences.
 
 usage: check_comparison.py COMPARISON
 
-Needs python3-scipy and python3-statsmodels of Debian 12; called by statistics_test.py. """
+Needs python3-scipy and python3-statsmodels of Debian 12; called by compare_test.py."""
 
 import collections
 import json
@@ -18,7 +18,7 @@ TOLERANCE = 1e-9
 
 
 def reference_test(method, base, new):
-    """(statistic, p) by SciPy, of the same variant."""
+    """Returns (statistic, p) of the same variant of the test by SciPy."""
     exact = method.endswith("exact")
     if method.startswith("mann-whitney"):
         found = scipy.stats.mannwhitneyu(base, new, alternative="two-sided",
@@ -44,7 +44,7 @@ def reference_interval(row, interleaved, base, new, level):
     drawn = [numpy.median(new[one["new"]]) / numpy.median(base[one["base"]]) for one
              in row["resamples"]]
     shown = row["new"]["figure"] / row["base"][
-            "figure"]  # what the tables show; the interval is moved there
+            "figure"]  # as in the tables; the interval is moved there
     return shown, numpy.quantile(drawn, [tail,
                                          1 - tail]) * shown / (
             numpy.median(new) / numpy.median(base))
@@ -81,5 +81,5 @@ def main():
 
 
 if __name__ == "__main__":
-    warnings.simplefilter("ignore")  # SciPy's, about few values
+    warnings.simplefilter("ignore")  # SciPy warns about few values
     sys.exit(main())

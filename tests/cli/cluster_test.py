@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The same run over several ranks of MPI on this machine: the results of one process, refusals,
-ranks that die or stop, and what exchanges data. Usage: cluster_test.py BINARY [unittest arguments].
-In the environment: MGPU_RANKS, how many (2); MGPU_MPIS, which launchers (openmpi,mpich: those whose
-plug-in was built); MGPU_KILLS, at how many moments a rank is killed (1); MGPU_KILL_SEED, which
-moments these are (1); MGPU_CLUSTER_SUITES, which suites (fisher); MGPU_CLUSTER_LOSSES, in the
-rounds of which suite ranks are lost (stencil). scripts/cluster_test.sh tries more of all. In the
-quick tier each test is made with one of the MPIs."""
+"""The same run on several ranks of MPI on this machine: it gives the results of one process;
+refusals, ranks that die or stop, and exchange of data. Usage: cluster_test.py BINARY [unittest
+arguments]. Environment: MGPU_RANKS, the number of ranks (2); MGPU_MPIS, the launchers
+(openmpi,mpich: those whose plug-in was built); MGPU_KILLS, the number of moments at which a rank is
+killed (1); MGPU_KILL_SEED, the seed of these moments (1); MGPU_CLUSTER_SUITES, the suites (fisher);
+MGPU_CLUSTER_LOSSES, the iterative suites in whose runs ranks are killed (stencil).
+scripts/cluster_test.sh runs more of each. In the quick tier each test uses one of the MPIs."""
 
 import functools
 import json
@@ -26,18 +26,18 @@ from run_test import journal_of, lines_of, sample_count, samples_of
 RANKS = int(os.environ.get("MGPU_RANKS", "2"))
 KILLS = int(os.environ.get("MGPU_KILLS", "1"))
 SEED = int(os.environ.get("MGPU_KILL_SEED", "1"))
-# A CPU for each rank where there are not enough cores for parts; results are the same however many
-# threads a CPU has.
+# Each rank has a CPU of its own, since the machine may have too few cores for sub-devices; results
+# do not depend on the number of threads of a CPU.
 DEVICES = {"POCL_DEVICES": " ".join(["pthread"] * RANKS), "POCL_MAX_PTHREAD_COUNT": "1"}
 AS_ROOT = {"OMPI_ALLOW_RUN_AS_ROOT": "1", "OMPI_ALLOW_RUN_AS_ROOT_CONFIRM": "1"}
 PATIENCE = 2
-MOST_TO_END = 5 * PATIENCE  # seconds from what happened to a rank until all have ended
+MOST_TO_END = 5 * PATIENCE  # seconds from a rank's failure until all have ended
 SUITES = os.environ.get("MGPU_CLUSTER_SUITES", "fisher")
 TIMEOUT = 120 * (1 + SUITES.count(","))
 
 
 def launchers():
-    """By MPI whose plug-in is there: how its programs are launched."""
+    """Returns the launch command of each MPI whose plug-in was built."""
     known = {"openmpi": ["mpirun.openmpi", "--oversubscribe", "--bind-to", "none"],
              "mpich": ["mpiexec.hydra"]}
     asked = os.environ.get("MGPU_MPIS", "openmpi,mpich").split(",")
@@ -47,13 +47,14 @@ def launchers():
 
 
 def share_of(number):
-    """The MPIs with which the test of that number is made."""
+    """Returns the MPIs with which the test of that number runs."""
     every = list(launchers())
     return every if THOROUGH else [every[number % len(every)]]
 
 
 def command(mpi, *programs):
-    """Each program is a list of words for one rank; one alone is for all ranks."""
+    """Returns a launch command. Each program is a list of words for one rank; a single one is for
+    all ranks."""
     line = list(launchers()[mpi])
     counts = [RANKS] if len(programs) == 1 else [1] * len(programs)
     for number, (count, words) in enumerate(zip(counts, programs)):
@@ -71,14 +72,15 @@ def mpirun(mpi, *programs, env=None):
 
 @functools.cache
 def loses_ends(mpi):
-    """The launcher of MPICH 4.2.1 (Debian 13) may lose exit codes and last words of processes that
-    end before others: https://github.com/pmodels/mpich/issues/7057."""
+    """Returns true if the launcher may lose exit codes and last output of processes that end before
+    others, as that of MPICH 4.2.1 (Debian 13) does:
+    https://github.com/pmodels/mpich/issues/7057."""
     version = subprocess.run([f"mpiexec.{mpi}", "--version"], capture_output=True, text=True)
     return mpi == "mpich" and re.search(r"Version: +4\.2\.[01]\b", version.stdout) is not None
 
 
 def own_lines(result):
-    """What the program said; launchers add lines of their own."""
+    """Returns the program's own messages; launchers add lines."""
     return [line for line in result.err.splitlines() if line.startswith("mgpu-bench: error:")]
 
 
@@ -89,7 +91,8 @@ def outcome(report):
 
 
 def children_of(process):
-    """The ranks, in the order of their numbers as far as they were started so."""
+    """Returns the ranks' processes, in the order of their numbers if they were started in that
+    order."""
     found = []
     for entry in Path("/proc").iterdir():
         try:
@@ -108,8 +111,8 @@ def children_of(process):
 
 
 def samples_of_all_devices(journal):
-    """What a run that goes on takes up: before the launcher ended it, it may have done without
-    those of the rank that was lost."""
+    """Returns the samples that a resumed run restores. Those without the lost rank's devices are
+    left out: the run may have taken some before the launcher ended it."""
     kept, group = {}, None
     for line in lines_of(journal):
         group = line.get("group", group)
@@ -175,8 +178,8 @@ class Ranks(RanksCase):
             self.assertEqual({run["status"] for run in report["runs"]}, {"ok"})
 
     def check_trace(self, file, report):
-        """A process for each node, in which its devices are at work, and the bounds of its
-        clock."""
+        """Checks that a trace has a process per node, in which its devices work, and the bounds of
+        its clock."""
         self.assert_trace(file)
         trace = json.loads(file.read_text())
         self.assertEqual(trace["metadata"]["cluster"], report["cluster"])
@@ -218,7 +221,7 @@ class Ranks(RanksCase):
                     self.assertIn("expected:", own_lines(result)[0])
 
     def test_the_launcher_of_another_mpi_is_refused(self):
-        """To the library of another MPI each process is alone."""
+        """Checks the refusal; to the library of another MPI each process is alone."""
         if len(launchers()) < 2:
             self.skipTest("there is but one MPI")
         for mpi, other in (("openmpi", "mpich"), ("mpich", "openmpi")):
@@ -248,7 +251,7 @@ class Ranks(RanksCase):
 
 
 class Losses(RanksCase):
-    """A campaign of some seconds, in which something happens to a rank."""
+    """A run of some seconds, during which something happens to a rank."""
 
     WORK = ["merkle", "--size", "2^12", "-s", "equal,dynamic"]
     SAMPLES = 100 if THOROUGH else 40
@@ -264,8 +267,8 @@ class Losses(RanksCase):
                 "cpu", "--quiet", *(more or ["-o", file])]
 
     def undisturbed(self):
-        """What one process gives, and how long the campaign takes over ranks when nothing happens
-        to it, if moments are to be of that."""
+        """Returns the result of one process, and the run's duration over ranks without faults if
+        moments are drawn from that."""
         if type(self) not in Losses.undisturbed_runs:
             alone = self.folder / "alone.json"
             result = binary.mgpu(*self.campaign(alone)[1:], env=DEVICES)
@@ -294,11 +297,11 @@ class Losses(RanksCase):
         return sample_count(journal_of(file))
 
     def some_samples(self):
-        """A moment of the whole run: each device alone, then two strategies."""
+        """Draws a moment of the whole run: each device alone, then two strategies."""
         return self.chance.randrange(1, (2 + RANKS) * self.SAMPLES)
 
     def some_samples_before_the_end(self):
-        """The same, so early that work is left for others."""
+        """Draws such a moment, early enough that work is left for others."""
         return self.chance.randrange(1, self.SAMPLES)
 
     def wait_for_samples(self, file, count, started):
@@ -308,7 +311,7 @@ class Losses(RanksCase):
         return f"after {count} samples"
 
     def wait_for_time(self, took, started):
-        """Most of it is before the first sample."""
+        """Waits for a moment; most are before the first sample."""
         moment = self.chance.uniform(0, took)
         try:
             started.wait(moment)
@@ -317,8 +320,8 @@ class Losses(RanksCase):
         return f"after {moment:.2f} s"
 
     def happens(self, mpi, file, rank, what, wait):
-        """The launcher of a run that has ended as this happened to a rank, and what it said; None:
-        all had ended before it could."""
+        """Returns the launcher and the output of a run that has ended after this happened to a
+        rank; None if all had ended before."""
         started, mark = self.start(mpi, file)
         moment = wait(started)
         pid = children_of(mark).get(rank)
@@ -338,8 +341,8 @@ class Losses(RanksCase):
         return started.returncode, err, ended
 
     def goes_on(self, mpi, file, code):
-        """What was finished is kept, and in the end the result is that of a run to which nothing
-        happened."""
+        """Resumes a run. Checks that finished samples are kept and that the final result equals
+        that of a run without faults."""
         expected, _ = self.undisturbed()
         if not file.exists() or not json.loads(file.read_text())["complete"]:
             self.assertNotEqual(code, 0)
@@ -386,7 +389,7 @@ class Losses(RanksCase):
                     self.goes_on(mpi, file, ended[0])
 
     def went_on_without_it(self, report, ended):
-        """More that other work says of it."""
+        """Hook for further checks of the report in derived classes."""
 
     def test_a_rank_that_stops_is_lost_and_others_do_its_work(self):
         for mpi in self.mpis_that_stop():
@@ -418,8 +421,8 @@ class Losses(RanksCase):
 
 
 LOSES = os.environ.get("MGPU_CLUSTER_LOSSES", "stencil")
-# What is exchanged: halos and sums of norms, panels of one device for all others, sums of all;
-# halos of blocks.
+# Work that exchanges data: halos and sums of norms; panels of one device for all others; sums of
+# all; halos of blocks.
 ROUNDS = (["stencil,tropical,pinn", "--size", "100", "--iterations", "6", "--check-every", "4",
            "--op", "apsp", "--layers", "2", "--width", "8",
            "--shards", "8"],
@@ -493,13 +496,13 @@ class Rounds(RanksCase):
 
 @binary.thorough
 class LossesInRounds(Losses):
-    """What happens to a rank happens while devices exchange, or wait for each other."""
+    """Tests in which a rank fails while devices exchange data or wait for each other."""
 
     WORK = [*LONGER[LOSES], "-s", "equal,capability"]
     SAMPLES = 50 if THOROUGH else 25
 
     def some_samples(self):
-        """Each device alone comes first."""
+        """Draws a moment after the samples of single devices, which come first."""
         return self.chance.randrange(RANKS * self.SAMPLES, (2 + RANKS) * self.SAMPLES - 1)
 
     def some_samples_before_the_end(self):
@@ -509,7 +512,7 @@ class LossesInRounds(Losses):
         expected, _ = self.undisturbed()
         self.assertEqual(outcome(report),
                          expected, ([run["reason"] for run in report["runs"]], ended[1]))
-        # Where a sample cannot be begun again it does not count, and is not of a run.
+        # A sample that cannot be restarted does not count, and belongs to no run.
         faults = report["faults"] + [fault for run in report["runs"] for fault in run["faults"]]
         lost = {device["id"] for device in report["devices"] if device["node"] == RANKS - 1}
         self.assertEqual({fault["device"] for fault in faults}, lost, ended[1])

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`mgpu-bench compare` where it starts programs, and other programs that read what is exported.
+"""Tests of `mgpu-bench compare` that start programs, and other programs that read exported files.
 Usage: compare_test.py BINARY [unittest arguments]. Results are simulated and their times then set
 here, so that nothing depends on this machine's. Decisions and tables are in
 tests/golden/cli/compare.txt."""
@@ -20,10 +20,10 @@ from pathlib import Path
 import binary
 from binary import NO_OPENCL, ROOT, Case, begin, environment, mgpu, python_with, wait_until
 
-COMPARE_PY = Path("/usr/share/benchmark/compare.py")  # of the package libbenchmark-tools
+COMPARE_PY = Path("/usr/share/benchmark/compare.py")  # from the package libbenchmark-tools
 
-# Writes TEMPLATE with times FACTOR as long, a little different every time it is run, to the file of
-# -o. With "lacks", a case is missing.
+# A program that writes TEMPLATE with times FACTOR as long, a little different every time it runs,
+# to the file of -o. With "lacks", a case is missing.
 FAKE = """#!{python} -IS
 import json, os, random, sys, time
 counter = {counter!r}
@@ -55,7 +55,7 @@ def is_running(number):
 
 class Results(Case):
     def template(self, strategies="equal,dynamic"):
-        """Two simulated devices, a case for each strategy."""
+        """Returns a result of two simulated devices with a case for each strategy."""
         scenario, file = self.folder / "s.json", self.folder / "template.json"
         scenario.write_text(json.dumps({"devices": [{"count": 2, "items_per_s": 1e9}],
                                         "work": {"items": 1_000_000}}))
@@ -64,7 +64,7 @@ class Results(Case):
         return json.loads(file.read_text())
 
     def saved(self, name, report, factor=1.0, seed=1):
-        """`report` with random times around 1 ms, `factor` as long."""
+        """Saves `report` with random times around 1 ms, multiplied by `factor`."""
         report, rng = copy.deepcopy(report), random.Random(seed)
         for run in report["runs"]:
             run["samples_ns"] = [int(1e6 * factor * rng.uniform(0.995, 1.005)) for _ in range(12)]
@@ -123,7 +123,7 @@ class Interleaves(Results):
             turns.write_text("0")
             process = begin("compare", fake, f"{fake} --hang", "--interleave", 5, *self.WORDS,
                             env=NO_OPENCL)
-            # NEW runs and has written its number.
+            # Waits until NEW runs and has written its process number.
             self.assertTrue(wait_until(lambda: len(turns.read_text()) > 1, process))
             child = int(turns.read_text())
             process.send_signal(number)
@@ -152,7 +152,7 @@ class Interleaves(Results):
         self.good("run", "merkle", *binary.ONE_DEVICE, "-n", 6, "--size", "2^10", "--mode",
                   "resident", "-s", "equal,dynamic:chunks=4", "-o", base)
         report = json.loads(base.read_text())
-        for run in report["runs"]:  # without the spread of a machine that others use
+        for run in report["runs"]:  # without the spread of a shared machine
             median = statistics.median(run["samples_ns"])
             run["samples_ns"] = [int(median * (1 + k / 100)) for k in range(6)]
         base.write_text(json.dumps(report))
@@ -164,7 +164,8 @@ class Interleaves(Results):
 
 
 class Statistics(Results):
-    """Every test and interval is what SciPy, statsmodels and NumPy find, of random results."""
+    """Checks that every test and interval equals that of SciPy, statsmodels and NumPy, for random
+    results."""
     CASES = 200 if binary.THOROUGH else 60
 
     def agrees(self, *methods):
@@ -178,7 +179,7 @@ class Statistics(Results):
             self.assertIn(method, done.stdout)
 
     def cases(self):
-        """Copies of one case, of different sizes; without events, which nobody asks for."""
+        """Returns copies of one case with different sizes, without events, which are not needed."""
         report = self.template("equal")
         run = report["runs"][0]
         run["timeline"].update(commands=[], spans=[], slices=[])
@@ -187,7 +188,7 @@ class Statistics(Results):
         return report
 
     def test_samples_against_samples(self):
-        """Of 1 to 60 values a side, shifted or not, many of them equal now and then."""
+        """Uses 1 to 60 values per side, shifted or not, sometimes with many ties."""
         report, rng = self.cases(), random.Random(6)
         files = [self.folder / "base.json", self.folder / "new.json"]
         for file in files:
@@ -205,7 +206,7 @@ class Statistics(Results):
 
     @binary.thorough
     def test_rounds_in_pairs(self):
-        """Rounds of one sample; in some cases times are so coarse that differences are equal."""
+        """Uses rounds of one sample; in some cases times are so coarse that differences tie."""
         report = self.cases()
         for k, run in enumerate(report["runs"]):
             run["samples_ns"] = [4 if k % 4 == 0 else 10**9]
@@ -224,7 +225,7 @@ class Exports(Results):
     KINDS = ("googlecpp", "bmf", "csv", "markdown", "junit")
 
     def exported(self, report):
-        """A saved result as every kind; kind -> file."""
+        """Exports a saved result as every kind; returns kind -> file."""
         files = {kind: self.folder / f"{report.stem}.{kind}" for kind in self.KINDS}
         words = [word for kind, file in files.items() for word in ("--export", f"{kind}={file}")]
         self.good("report", report, *words, env=NO_OPENCL)
@@ -269,7 +270,7 @@ class Exports(Results):
 
 
 class Gate(Case):
-    """scripts/ci/gate.sh."""
+    """Tests of scripts/ci/gate.sh."""
     SCRIPT = ROOT / "scripts" / "ci" / "gate.sh"
 
     def gate(self, *arguments, program=None, run="", compare=""):
@@ -285,7 +286,8 @@ class Gate(Case):
 
     def test_a_baseline_is_made_once_and_then_compared_with(self):
         base = self.folder / "ci" / "base.json"
-        self.assertEqual(self.gate("baseline", "ci/base.json")[0], 2)  # compares nothing: not green
+        # Nothing is compared: the job must fail.
+        self.assertEqual(self.gate("baseline", "ci/base.json")[0], 2)
         made = base.read_bytes()
         code, said = self.gate("baseline", "ci/base.json", compare="--fail-on nothing")
         self.assertEqual((code, base.read_bytes()), (0, made), said)

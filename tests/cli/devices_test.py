@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""`mgpu-bench calibrate`, `plan` and `links` on devices. Usage: devices_test.py BINARY [unittest
-arguments]. Figures are only ever compared with themselves. Tables, and what is refused, are in
+"""Tests of `mgpu-bench calibrate`, `plan` and `links` on devices. Usage: devices_test.py BINARY
+[unittest arguments]. Figures are only compared with each other. Tables and refusals are in
 tests/golden/cli/calibrate.txt, links.txt and refusals.txt."""
 
 import json
@@ -17,7 +17,7 @@ RATES = ("fp32_flops", "int32_ops", "memory_bytes_per_s", "pinned_up_bytes_per_s
 
 
 class Calibrates(Case):
-    """One calibration, of everything, and what is made of what it cached."""
+    """One calibration of everything, and the commands that use its cache."""
 
     @classmethod
     def setUpClass(cls):
@@ -87,7 +87,7 @@ class Calibrates(Case):
     def test_plan_says_what_auto_does_and_runs_nothing(self):
         words = ["merkle", *self.words[1:-1], "--size", "2^10", "--mode", "resident"]
         before = {file: file.stat().st_mtime_ns for file in self.cache.rglob("*")}
-        built = self.folder / "pocl"  # PoCL leaves there what it compiles
+        built = self.folder / "pocl"  # PoCL's cache of compiled kernels
         document = json.loads(self.good("plan", *words, "--json",
                                         env={"POCL_CACHE_DIR": str(built)}).out)
         self.assertEqual({file: file.stat().st_mtime_ns for file in self.cache.rglob("*")}, before)
@@ -99,7 +99,7 @@ class Calibrates(Case):
         report = self.small("-s", "auto", devices=self.words[1:-1])
         run, = [run for run in report["runs"] if run["strategy"] == "auto"]
         chosen = run["plan"]["chosen"]
-        # auto has the figures of its probes too, which are never twice the same
+        # auto also has the figures of its probes, which differ every time.
         self.assertLessEqual(set(chosen["devices"]), {d["id"] for d in report["devices"]})
 
     @binary.thorough
@@ -164,7 +164,7 @@ class Links(Case):
         self.assertEqual(len(export.read_text().splitlines()), 1 + rows)
         same = json.loads(self.good("compare", self.file, "-", "--json", given=text).out)
         self.assertLessEqual({row["verdict"] for row in same["rows"]}, {"same", "inconclusive"})
-        fifo = self.folder / "fifo"  # what the shell calls <(cat FILE)
+        fifo = self.folder / "fifo"  # like the shell's <(cat FILE)
         os.mkfifo(fifo)
         with subprocess.Popen(["sh", "-c", 'exec cat "$0" >"$1"', self.file, fifo]):
             self.assertEqual(self.good("report", fifo).out, tables)
@@ -216,7 +216,7 @@ class Machine(Case):
         there.pop("POCL_CACHE_DIR", None)
         done = subprocess.run([binary.BINARY, "devices"], env=there, capture_output=True, text=True,
                               timeout=120, check=False)
-        if done.returncode == 0:  # another driver than PoCL, or one that needs no cache
+        if done.returncode == 0:  # a driver other than PoCL, or one that needs no cache
             self.skipTest("there are devices all the same")
         self.assertEqual(done.returncode, 7, done)
         self.assertIn("POCL_CACHE_DIR", done.stderr)

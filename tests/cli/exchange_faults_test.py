@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Devices that fail in the middle of an exchange: the fault layer (tests/layer) stands between the
+"""Devices that fail in the middle of an exchange: the fault layer (tests/layer) is between the
 program and OpenCL. Usage: exchange_faults_test.py BINARY [unittest arguments]; MGPU_FAULT_LAYER in
-the environment names the layer. What must not hang is given up after minutes; no other time is
-asserted on. The quick tier has one fault for each kind of exchange."""
+the environment names the layer. A run that hangs is ended after minutes; no other time is asserted.
+The quick tier has one fault for each kind of exchange."""
 
 import json
 import os
@@ -13,8 +13,8 @@ import binary
 from binary import Case, THOROUGH, mgpu
 
 LAYER = os.environ.get("MGPU_FAULT_LAYER")
-# Two parts of one CPU meet in its memory. Clones of it may be staged: pieces go through slots, by
-# downloads and uploads.
+# Two parts of one CPU exchange in its memory. Clones of it may be staged: pieces go through slots,
+# by downloads and uploads.
 PARTS = (["-d", "cpu:1", "--sub-devices", "2"], {})
 CLONES = (["-d", "cpu"], {"POCL_DEVICES": "pthread pthread"})
 # A command that is refused, one that fails when it runs, one that never begins, a call that never
@@ -23,8 +23,8 @@ ACTIONS = ("error:-5", "fail:-5", "hang", "hang-call", "lose:-9999")
 
 
 def limits():
-    """After how long a device counts as hung: longer than a second where others keep this machine
-    so busy that one at work looks hung."""
+    """Returns the time limits after which a device counts as hung: longer than a second if other
+    load on this machine makes working devices look hung."""
     busy = max(1, round(os.getloadavg()[0] / os.cpu_count()))
     return ["--timeout", f"{busy}s", "--build-timeout", f"{3 * busy}s", "-q"]
 
@@ -37,8 +37,8 @@ class Failing(Case):
                 in json.loads(mgpu("devices", *options, "--json", env=variables).out)["devices"]]
 
     def faulty(self, script, *arguments, devices, code, within=None):
-        """What it says to standard error and its file, if there is one. The fault was injected, and
-        no other."""
+        """Returns standard error and the result file, if any. Checks that this fault was injected,
+        and no other."""
         options, variables = devices
         file, log = self.folder / "r.json", self.folder / "log"
         for old in (file, log):
@@ -52,7 +52,7 @@ class Failing(Case):
         return result.err, json.loads(file.read_text()) if file.exists() else None
 
 
-# What the thread that waits for all others calls itself, and what must be named then.
+# The name of the thread that waits for all others, and the names that a message must then have.
 RESIDENT = ("--mode", "resident", "-n", "1")
 HELD = {
     "a calibration": ("call=clFlush nth=2", ("calibrate", "merkle", "--no-noise", "--recalibrate")),
@@ -89,7 +89,7 @@ class MainThread(Failing):
                 self.assertIn("hang-call", (self.folder / "log").read_text())
 
     def test_a_signal_ends_it_at_once(self):
-        # The default time-out is a minute.
+        # The default time limit is a minute.
         for number in (signal.SIGTERM, signal.SIGHUP)[:None if THOROUGH else 1]:
             (self.folder / "log").unlink(missing_ok=True)
             held = binary.begin("calibrate", "merkle", "-d", "cpu:1", "--no-noise",
@@ -106,8 +106,8 @@ class Links(Failing):
         lines = err.splitlines()
         self.assertEqual(len(lines), 1, err)
         self.assertIn("error: ", lines[0])
-        # A device that waits for it may be the first whose time is up; it is never the one to
-        # blame.
+        # A device that waits for the failing one may reach its time limit first; it must never be
+        # blamed.
         blamed = lines[0].rsplit("waits for device ", 1)[-1]
         self.assertIn(failing, blamed)
         other, = set(self.ids(devices)) - {failing}
@@ -163,7 +163,7 @@ class Links(Failing):
 
 class Runs(Failing):
     def goes_on(self, script, *arguments, devices, failing, code=0, within=None):
-        """The other device computes what the one that failed had, and is not blamed."""
+        """Checks that the other device computes the failed one's work and is not blamed."""
         err, document = self.faulty(script, "run", *arguments, "-n", 10, "--warmup", 1, "--peer",
                                     "host", devices=devices, code=code, within=within)
         self.assertIn(failing, err)
@@ -256,7 +256,7 @@ class Runs(Failing):
         for action in ("hang", "lose:-9999", "fail:-5", "error:-5",
                        "hang-call")[:None if THOROUGH else 1]:
             with self.subTest(
-                    action=action):  # the copy of a checkpoint, which samples alone take
+                    action=action):  # the copy of a checkpoint, which only samples make
                 document = self.goes_on(
                         f"device={failing} call=clEnqueueNDRangeKernel kernel=copy_part nth=8 "
                         f"do={action}", *stencil,

@@ -7,12 +7,12 @@ usage: fault_matrix_test.py BINARY [--layer FILE] [--problem NAME,..] [--only N,
            [--timeout T] [--limit S] [--work DIR] [--report FILE] [--list]
 
 Each run must end within --limit seconds, not by a signal, leave a result file that obeys its
-schema, and give no result that is wrong. What the run says of the fault (exit code, warnings,
-`faults` of the file) is held to what the kind of fault asks for. One line per run; exit code 1 when
-one of them was not as it should be. A first run of each problem without a fault, kept in the folder
-of --work, counts calls and learns the digest: faults are placed by these counts. The layer is
-MGPU_FAULT_LAYER unless --layer names one. The quick tier has a few of one problem; all take an hour
-of two cores. """
+schema, and give no wrong result. The run's report of the fault (exit code, warnings, `faults` of
+the file) is compared with what the kind of fault requires. Prints one line per run; exit code 1 if
+one of them failed. A first run of each problem without a fault, saved in the folder of --work,
+counts calls and learns the digest: faults are placed by these counts. The layer is MGPU_FAULT_LAYER
+unless --layer names one. The quick tier has a few runs of one problem; all runs take an hour of two
+cores. """
 
 import argparse
 import itertools
@@ -49,7 +49,7 @@ PROBLEMS = {  # options, samples, modes
 STRATEGIES = ("single", "equal", "proportional", "dynamic", "adaptive", "capability", "guided",
               "latency", "memory", "sequential",
               "stealing", "auto")
-# Options and variables, then the devices that a fault hits. Clones of one CPU stand for three
+# Options and variables, then the devices that a fault hits. Clones of one CPU replace three
 # devices.
 TWO = (["-d", "cpu:1", "--sub-devices", "2"], {})
 THREE = (["-d", "cpu"], {"POCL_DEVICES": "pthread pthread pthread"})
@@ -59,21 +59,20 @@ DEVICES = {
     "one of three": (THREE, ("0:1",)),
     "all but one": (THREE, ("0:0", "0:2")),
 }
-PHASES = ("rates", "warm-up", "probe", "first", "middle", "last")  # of a run: see place()
-# Where in the calls that come after the last allocation a phase lies: the probes take less than 0.4
-# of them, the samples follow.
+PHASES = ("rates", "warm-up", "probe", "first", "middle", "last")  # phases of a run: see place()
+# Position of a phase among the calls after the last allocation: the probes take less than 0.4 of
+# them, the samples follow.
 SHARE_AFTER = {"warm-up": 0.0, "probe": 0.15, "first": 0.45, "middle": 0.7, "last": 0.9}
 
 
 @dataclass
 class Kind:
-    call: str            # words that say which calls
+    call: str  # words that select the calls
     action: str
-    again: bool = False  # every call from then on, not only that one
-    # What has to come of it. "lost": the device is disabled, the rest goes on. "failed": as lost,
-    # or the problem is unsupported there.
-    # "slower": right, and nothing lost. "checked": right, or found wrong. "unseen": may have no
-    # effect. "gone": fewer devices.
+    again: bool = False  # every call from then on
+    # Expected outcome. "lost": the device is disabled, the rest continues. "failed": as lost, or
+    # the problem is unsupported there. "slower": right, and nothing lost. "checked": right, or
+    # found wrong. "unseen": may have no effect. "gone": fewer devices.
     outcome: str = "lost"
 
 
@@ -86,7 +85,7 @@ KINDS = {
     "launch error": Kind("call=launch", "error:-5"),
     "download error": Kind("call=download", "error:-5"),
     "poll error": Kind("call=clGetEventInfo",
-                       "error:-58"),  # -5 also says that there is no memory
+                       "error:-58"),  # -5 could also mean that there is no memory
     "flush error": Kind("call=clFlush", "error:-36"),
     "clock error": Kind("call=upload max=4", "error:-5"),
     "stamp error": Kind("call=profile", "error:-7"),
@@ -127,8 +126,9 @@ class Combination:
 
 
 def pairwise(factors, seed=1):
-    """Rows of one value of each factor in which every two values of different factors meet. Greedy:
-    of 40 random rows that begin with a pair not met yet, the one with most new pairs."""
+    """Returns rows with one value of each factor in which every two values of different factors
+    occur together. Greedy: of 40 random rows that begin with a missing pair, it takes the one with
+    most missing pairs."""
     dice = random.Random(seed)
     places = range(len(factors))
     missing = {(i, a, j, b) for i,
@@ -159,7 +159,7 @@ def combinations():
     rows = pairwise([list(PROBLEMS), list(range(3)), list(STRATEGIES), list(KINDS), list(DEVICES),
                      list(PHASES)])
     random.Random(2).shuffle(
-            rows)  # so that any number of them from the start has some of everything
+            rows)  # so that any number of rows from the start has some of everything
     found = []
     for number, (problem, mode, strategy, kind, device, phase) in enumerate(rows):
         modes = PROBLEMS[problem][2]
@@ -179,7 +179,7 @@ class Outcome:
 
 
 class Bench:
-    """Runs the binary under a script, and knows what it does without one."""
+    """Runs the binary under a script, and knows its behaviour without one."""
 
     def __init__(self, binary, layer, work, timeout="4s", limit=120):
         self.binary, self.layer, self.work = str(Path(binary).resolve()), str(
@@ -231,8 +231,9 @@ class Bench:
                 "1", "-q"]
 
     def sound(self, problem, mode, setup):
-        """What the problem does on these devices when nothing fails: its digest, and per device the
-        calls before and after the last allocation. Kept in a file, as it takes a run."""
+        """Returns what the problem does on these devices without faults: its digest, and the calls
+        per device before and after the last allocation. It is cached in a file, as it takes a
+        run."""
         devices = "two" if setup is TWO else "three"
         name = f"{problem}-{mode}-{devices}-{os.stat(self.binary).st_mtime_ns}"
         kept = self.work / f"sound-{name}.json"
@@ -240,7 +241,7 @@ class Bench:
             return json.loads(kept.read_text())
         devices, variables = setup
         arguments = self.arguments(problem, mode, "equal", devices)
-        for script in ("", "do=note"):  # first, PoCL compiles
+        for script in ("", "do=note"):  # PoCL compiles in the first run
             outcome = self.run(arguments, variables, script, timeout="100s", limit=300)
         if outcome.code != 0:
             raise RuntimeError(f"{name} fails without a fault: exit {outcome.code}\n{outcome.err}")
@@ -283,7 +284,7 @@ class Bench:
         sound = self.sound(combination.problem, combination.mode, setup)
         script = self.script(combination, sound)
         devices, variables = setup
-        if combination.kind == "vanishes":  # a sub-device is not listed: its parent is
+        if combination.kind == "vanishes":  # the parent of a sub-device is not listed
             script = script.replace("0:0.0", "0:0").replace("0:0.1", "0:0")
         arguments = self.arguments(combination.problem, combination.mode, combination.strategy,
                                    devices)
@@ -324,7 +325,7 @@ class Bench:
                 say(f"skipped though devices are left: {name}")
             if lost and outcome.fired and row["status"] == "failed":
                 say(f"failed though devices are left: {name}: {row['reason']}")
-            # Time stamps that cannot be: nothing is made of them.
+            # Impossible time stamps must not yield times.
             for time_ns in (row["bottleneck"] or {}).get("what_if_ns", {}).values():
                 if time_ns is not None and not 0 <= time_ns < 10**15:
                     say(f"a time of {time_ns} ns: {name}")
@@ -333,7 +334,7 @@ class Bench:
             if combination.kind == "stamps" and outcome.fired and idle:
                 say(f"no compute time though it computed, unmarked: {name}: {', '.join(idle)}")
         recorded = bool(outcome.result["faults"]) or any(row["faults"] for row
-                in rows)  # those of set-up belong to no row
+                in rows)  # faults of set-up belong to no row
         if lost and outcome.fired:
             if not recorded:
                 say("no fault recorded")
@@ -357,7 +358,7 @@ class Bench:
 
 
 def count(lines):
-    """How often each call was made, with what is of four bytes, which probes clocks, on its own."""
+    """Counts the calls by name; calls of four bytes, which probe clocks, are counted separately."""
     counts = {}
     for line in lines:
         name = line["call"] + ("/4" if line["call"] in ("clEnqueueWriteBuffer", "clCreateBuffer")
@@ -374,7 +375,7 @@ GROUPS = {"build": ["clBuildProgram"], "allocate": ["clCreateBuffer"],
 
 
 def place(kind, phase, calls):
-    """(allocations to wait for or 0, which call then)."""
+    """Returns (number of allocations to wait for or 0, number of the call after them)."""
     group = kind.call.split()[0].removeprefix("call=")
     names = ["clEnqueueWriteBuffer/4"] if "max=4" in kind.call else GROUPS.get(group, [group])
     before, after = (sum(calls.get(part, {}).get(name, 0) for name in names) for part in ("before",
@@ -399,7 +400,7 @@ def main():
                         help="numbers of combinations, with commas between; without it and "
                         "MGPU_THOROUGH the quick tier's, when started as a test")
     parser.add_argument("--count", type=int, help="the first so many (default: all)")
-    busy = max(1, round(os.getloadavg()[0] / os.cpu_count()))  # others make devices look hung
+    busy = max(1, round(os.getloadavg()[0] / os.cpu_count()))  # other load makes devices look hung
     parser.add_argument("--timeout", default=f"{min(busy, 4)}s", help="--timeout of the runs")
     parser.add_argument("--limit", type=float, default=120,
                         help="seconds after which a run is killed")

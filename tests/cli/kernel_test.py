@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Suite kernel as a user runs it: the examples, every map, and what only a device can say of a
-wrong one. Usage: kernel_test.py BINARY [unittest arguments]. What descriptors are refused for is in
-tests/golden/cli/kernel.txt. Descriptors are named as they are in the folder that they were written
-to: a compiler is told where they are, and would compile the same kernel again in each folder."""
+"""Suite kernel as a user runs it: the examples, every map, and errors in kernels that only a device
+can reveal. Usage: kernel_test.py BINARY [unittest arguments]. Refusals of descriptors are in
+tests/golden/cli/kernel.txt. Descriptors are named relative to the folder that they were written to:
+a compiler gets the path, and would compile the same kernel again for each folder."""
 
 import array
 import json
@@ -20,7 +20,7 @@ from binary import Case, THOROUGH
 
 EXAMPLES = binary.ROOT / "suites" / "kernel" / "examples"
 NAMES = sorted(folder.name for folder in EXAMPLES.iterdir())
-QUICK = ("life",)  # a halo, in rounds
+QUICK = ("life",)  # an iterative kernel with a halo
 SMALL = {"mandelbrot": 32, "blur": 128, "nbody": 512, "life": 48, "moments": 96}
 STRATEGIES = {"life": "equal,proportional"}
 MORE = {"moments": ("--set", "columns=256")}
@@ -170,8 +170,8 @@ __kernel void advance(__global const int* x, __global int* z, __global const int
 HALO = '{ kind = "halo", per_item = "width", radius = "radius", edge = "clamp" }'
 WRITES_Z = 'map = "split"\naccess = "write"'
 SUM = 'map = { kind = "reduce", op = "add" }\nsize = 256'
-# Mistakes that show when the kernel runs: of an example or one of the texts above, what is changed
-# in its descriptor and in its kernel, and facts of the one line that says so.
+# Mistakes that show when the kernel runs: the example or one of the texts above, the changes in its
+# descriptor and in its kernel, and parts of the message.
 OWN = (SAXPY, SAXPY_CL)
 MISTAKES = {
     "a halo that is one short": ("blur", ('radius = "radius", edge',
@@ -182,7 +182,7 @@ MISTAKES = {
                                                  ('"z"', "item 4096")),
     "an accumulator declared split": ("histogram", (SUM, 'map = "split"'),
                                       None, ('"counts"', "item")),
-    # The others are tried by the thorough tier.
+    # The thorough tier runs the others.
     "a halo declared split": ("blur", (HALO, '{ kind = "split", per_item = "width" }'),
                               None, ('"out"', "nan")),
     "a replicated array declared split": ("nbody", ('map = "replicate"\nsize = "n"',
@@ -233,7 +233,7 @@ MISTAKES = {
                                            None, ("into[j].b =", "into[j + 2].b ="),
                                            ("after", "elements 0 to 1")),
 }
-# Likewise, of what a compiler finds: an argument or a parameter is named.
+# Mistakes that a compiler finds, in the same form: the message names an argument or a parameter.
 UNFIT = {
     "an array described as another type": ((SAXPY,
                                             SAXPY_CL), ('type = "float"\nmap = "split"\n[[args]]',
@@ -281,7 +281,7 @@ class Kernel(Case):
         return list(made), runs
 
     def ends(self, code, file, *arguments):
-        """What a run on one device says that ends with this code."""
+        """Returns the output of a run on one device that ends with this code."""
         done = binary.mgpu("run", "--kernel", file, *binary.ONE_DEVICE, *FEW, *RESIDENT, "-s",
                            "equal", *arguments, cwd=self.folder)
         self.assertEqual(done.code, code, done)
@@ -291,7 +291,7 @@ class Kernel(Case):
 class Runs(Kernel):
     @property
     def devices(self):
-        """Where slices are what matters, of one device or of two."""
+        """Returns the devices for tests in which slices matter: two, or one in the quick tier."""
         return binary.DEVICES if THOROUGH else binary.ONE_DEVICE
 
     def test_examples_give_one_digest(self):
@@ -308,7 +308,7 @@ class Runs(Kernel):
                 for run in runs:
                     self.assertNotIn("wrong map", " ".join(run.get("warnings", [])))
                 again = ("--size", SMALL.get(name, 40000), *MORE.get(name, ()), "-s", "single")
-                if name != "mandelbrot":  # it reads nothing
+                if name != "mandelbrot":  # it has no input
                     other, = self.run_kernel(EXAMPLES / name / f"{name}.toml", *again, "--seed", 2,
                                              devices=binary.ONE_DEVICE)
                     self.assertNotEqual(other["verify"]["digest"], runs[0]["verify"]["digest"])
@@ -512,7 +512,7 @@ class Fails(Kernel):
         self.assertIn("k.cl:2:", self.ends(5, self.write(code=SAXPY_CL.replace("a * x", "a * y"))))
         self.assertIn("sapxy", self.ends(5, self.write(SAXPY.replace('"saxpy"', '"sapxy"'))))
 
-    @binary.thorough  # it spins until it is given up
+    @binary.thorough  # it spins until its time limit
     def test_a_kernel_that_never_ends_is_given_up(self):
         file = self.write(code=SAXPY_CL.replace("  z[",
                                                 "  volatile int go = 1;\n  while (go) z[0] = 1;\n  "

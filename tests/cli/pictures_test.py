@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
-"""scripts/plot.py and scripts/report_html.py on a golden file, a committed result, and files with
-holes. Usage: pictures_test.py [PROGRAM] [unittest arguments]; the program is ignored. What needs
-matplotlib, plotly or Chromium is skipped, with a message, where that is missing. How a picture
-looks, only a person can judge: these tests hold that each is drawn, from the right figures."""
+"""Tests of scripts/plot.py and scripts/report_html.py with a golden file, a committed result, and
+files with missing values. Usage: pictures_test.py [PROGRAM] [unittest arguments]; the program is
+ignored. Tests that need matplotlib, plotly or Chromium are skipped, with a message, if it is
+missing. Only a person can judge how a picture looks: these tests check that each is drawn, from the
+right figures."""
 
 import copy
 import gzip
@@ -73,16 +74,16 @@ class Scripts(unittest.TestCase):
         return done
 
     def holds(self, text, words, where=""):
-        """assertIn, which would show all of a text of megabytes."""
+        """Like assertIn, which would print all of a text of megabytes."""
         self.assertTrue(words in text, f"{where}: nowhere is '{words}'")
 
     def with_holes(self):
-        """One case of the golden file, once for every one of its keys without that key; and a case
-        of nothing."""
+        """Returns one case of the golden file once for each of its keys, without that key; and a
+        case without any."""
         document = json.loads(GOLDEN.read_text())
         whole = document["runs"][2]
         of_the_problem = ("suite", "params",
-                          "mode")  # missing together, as each alone would only make more pictures
+                          "mode")  # removed together, as each alone would only make more pictures
         holes = [{k: v for k, v in whole.items() if k != missing} for missing in whole if
                  missing not in of_the_problem]
         holes.append({k: v for k, v in whole.items() if k not in of_the_problem})
@@ -91,7 +92,7 @@ class Scripts(unittest.TestCase):
         holes.append({**copy.deepcopy(whole),
                       "timeline": {**whole["timeline"], "columns": {"commands": ["device"]}}})
         holes.append({**whole, "status": "failed",
-                      "reason": "$x^{$"})  # half of a formula, were it one
+                      "reason": "$x^{$"})  # half of a formula, if it were one
         holes.append({**whole, "strategy": NASTY, "devices": [NASTY] * 2})
         document["runs"] = [whole, {}, *holes]
         document["devices"] = [{}, {"id": "0:1"}]
@@ -429,7 +430,7 @@ class Page(Scripts):
 
 
 def npy(rows, columns, kind="<f4"):
-    """A field that rises from row to row, from below 0."""
+    """Returns a field whose values rise from row to row, starting below 0."""
     header = f"{{'descr': '{kind}', 'fortran_order': False, 'shape': ({rows}, {columns}), }}".ljust(
             117) + "\n"
     cells = [float(r) - rows / 2 for r in range(rows) for _ in range(columns)]
@@ -442,8 +443,8 @@ class RoundsPictures(Scripts):
     """The field with the devices' shares, and steps over each path side by side."""
 
     def result(self, name, path, time=1, **params):
-        """Of the golden file, what a stencil of 20 steps would have left: a case whose devices
-        exchanged data over this path."""
+        """Returns the golden file changed to the result of a stencil of 20 steps: a case whose
+        devices exchanged data over this path."""
         document = json.loads(GOLDEN.read_text())
         run = copy.deepcopy(document["runs"][2])  # 75 % on the first device
         run.update(suite="stencil",
@@ -485,14 +486,14 @@ class RoundsPictures(Scripts):
         field, file = self.folder / "field.npy", self.result("r", "direct", split="blocks")
         field.write_bytes(npy(40, 40))
         document = json.loads(file.read_text())
-        document["runs"][0]["work"]["items"] = 80  # of two columns of 40
+        document["runs"][0]["work"]["items"] = 80  # two columns of 40
         document["runs"][0]["timeline"]["slices"] = [[0, 0, 0, 50, 0, 9], [1, 0, 50, 80, 0, 9]]
         file.write_text(json.dumps(document))
         picture = self.plot(file, "--field", field)
         for text in ("device 0:0: 62.5 %", "device 0:1: 37.5 %"):
             self.holds(picture, f"<!-- {text} -->")
         self.assertEqual(picture.count("stroke-dasharray: 6,3.6"),
-                         2)  # above and to the left of what the second has
+                         2)  # above and to the left of the second device's share
 
     @binary.thorough
     def test_flows_are_drawn_from_the_side_with_shares_and_from_above_with_their_streamlines(self):

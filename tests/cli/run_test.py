@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs on devices: what is recorded, how they end, and going on after a kill. Usage: run_test.py
-BINARY [unittest arguments]. In the environment: MGPU_KILLS, at how many moments a run is killed
-(1). What a run says and refuses is in tests/golden/cli/run.txt."""
+"""Runs on devices: their records, their ends, and resuming after a kill. Usage: run_test.py BINARY
+[unittest arguments]. Environment: MGPU_KILLS, the number of moments at which a run is killed (1).
+Messages and refusals of runs are in tests/golden/cli/run.txt."""
 
 import gzip
 import json
@@ -18,7 +18,7 @@ from binary import Case, begin, defaults, environment, mgpu, wait_until
 
 KILLS = int(os.environ.get("MGPU_KILLS", "1"))
 SAMPLES = 25
-# A campaign of a second that is killed: two groups.
+# A run of two groups that takes a second and is killed.
 CAMPAIGN = ["-s", "single,equal,dynamic", "--mode", "both", "--size", "2^10", "-n",
             str(SAMPLES)]
 
@@ -28,18 +28,19 @@ def journal_of(file):
 
 
 def lines_of(journal):
-    """The JSON of all whole lines of a journal."""
+    """Returns the JSON of all whole lines of a journal."""
     lines = journal.read_bytes().split(b"\n")[:-1] if journal.exists() else []
     return [json.loads(line[17:]) for line in lines]
 
 
 def sample_count(journal):
-    """Of whole lines; reading them takes too long for what waits for a moment."""
+    """Returns the number of samples in whole lines; parsing them takes too long when waiting for a
+    moment."""
     return journal.read_bytes().rpartition(b"\n")[0].count(b'"sample"') if journal.exists() else 0
 
 
 def kept_samples(journal):
-    """Of a journal, by group, case and device ids: [[time, run], ...]."""
+    """Returns the samples of a journal by group, case and device ids: [[time, run], ...]."""
     kept, group = {}, None
     for line in lines_of(journal):
         group = line.get("group", group)
@@ -51,7 +52,7 @@ def kept_samples(journal):
 
 
 def samples_of(report):
-    """Of a result, named as a journal names cases."""
+    """Returns the samples of a result, with the journal's names of cases."""
     samples = {}
 
     def add(run, case, times, runs):
@@ -75,7 +76,7 @@ def outcome_of(report):
 
 
 class OneRun(Case):
-    """One run, of which everything is looked at."""
+    """One run, all parts of which are examined."""
 
     @classmethod
     def setUpClass(cls):
@@ -280,7 +281,7 @@ class Streams(Case):
 
 
 class Ends(Case):
-    """How a run ends that goes on for long; its groups are of half a second at least."""
+    """Ends of a run that takes long; its groups take half a second at least."""
 
     def start(self, file, *arguments, **named):
         return begin("run", "merkle", *binary.ONE_DEVICE, "--size", "2^8,2^10", "--mode",
@@ -292,7 +293,7 @@ class Ends(Case):
         process = self.start(file, "-n", 10**8)
         self.assertTrue(wait_until(lambda: sample_count(journal), process))
         self.refused(["run", "merkle", "-o", file], 2, "r.json",
-                     str(process.pid))  # it has the file
+                     str(process.pid))  # it holds the lock of the file
         process.send_signal(signal.SIGTERM)
         err = process.communicate(timeout=120)[1]
         self.assertEqual(process.returncode, 143, err)
@@ -323,7 +324,7 @@ class Ends(Case):
         self.assertTrue(json.loads(file.read_text())["complete"])
 
     def test_when_every_device_counts_as_hung_the_run_fails_and_the_file_is_whole(self):
-        # The device goes on working on what it was given: nothing of it may be freed.
+        # The device continues with the enqueued commands: nothing that they use may be freed.
         file = self.folder / "r.json"
         process = self.start(file, "-n", 3, "--timeout", "1ns")
         out, err = process.communicate(timeout=120)
@@ -343,7 +344,7 @@ class Terminals(Case):
             while True:
                 try:
                     more = os.read(ours, 4096)
-                except OSError:  # all that wrote to it have ended
+                except OSError:  # all processes that wrote to it have ended
                     break
                 if not more:
                     break
@@ -383,7 +384,7 @@ class Resumed(Case):
         return ["run", "merkle", *binary.DEVICES, *CAMPAIGN, *map(str, arguments)]
 
     def killed(self, file, *arguments, samples):
-        """A run that is killed when it has so many samples of a group."""
+        """Starts a run and kills it when it has this number of samples of a group."""
         process = begin(*self.campaign(*arguments), stdout=subprocess.DEVNULL)
         journal = journal_of(file)
         wait_until(lambda: sample_count(journal) >= samples, process)
@@ -415,7 +416,7 @@ class Resumed(Case):
                     self.refused([*other, *change], 2, *words)
                 journal_of(file).write_bytes(before.replace(b"time_ns", b"time_nt", 1))
                 self.refused(other, 2, "json.gz.journal", "line ")
-                journal_of(file).write_bytes(before[:-7])  # torn, which is no damage
+                journal_of(file).write_bytes(before[:-7])  # a truncated line is no damage
                 self.good(*other)
                 report = json.loads(gzip.decompress(file.read_bytes()))
                 self.assertTrue(report["complete"])
@@ -423,7 +424,7 @@ class Resumed(Case):
                 self.assertEqual(outcome_of(report), outcome_of(undisturbed))
                 self.assertEqual(report["runs"][:rows], finished)
                 samples = samples_of(report)
-                for case, times in kept.items():  # the last may have been torn
+                for case, times in kept.items():  # the last one may have been truncated
                     self.assertEqual(samples[case][: len(times) - 1], times[:-1], case)
                 for case, times in samples.items():
                     self.assertGreaterEqual(len(times), SAMPLES, case)
@@ -445,7 +446,8 @@ class Resumed(Case):
 
 
 class Sizes(Case):
-    """Sizes that are not given are chosen by rates; the run that measures them is in the cache."""
+    """Sizes that are not given are chosen by rates; the run that measures them leaves them in the
+    cache."""
 
     @binary.thorough  # measures rates
     def test_builds_that_are_compared_and_runs_that_go_on_have_the_sizes_of_the_first(self):

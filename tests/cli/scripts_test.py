@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Scripts: what those that read results do with bad files (one line on standard error and exit 2,
-never a traceback), bench.sh, campaign.sh, and, in the thorough tier, what they measure. Usage:
-scripts_test.py BINARY [unittest arguments]."""
+"""Tests of scripts: the response of result readers to bad files (one line on standard error and
+exit 2, never a traceback), bench.sh, campaign.sh and, in the thorough tier, their measurements.
+Usage: scripts_test.py BINARY [unittest arguments]."""
 
 import contextlib
 import copy
@@ -24,7 +24,7 @@ import binary
 from binary import ROOT, Case, environment, thorough
 
 GOLDEN = ROOT / "tests/golden/report.json"
-GOOD = ROOT / "results/xeon/merkle-two-cores.json.gz"  # recompute.py finds its figures right
+GOOD = ROOT / "results/xeon/merkle-two-cores.json.gz"  # recompute.py accepts its figures
 sys.path.insert(0, str(ROOT / "scripts"))
 import json_input  # noqa: E402
 import plot  # noqa: E402
@@ -37,7 +37,7 @@ JUNK = (None, True, -1, 0, 0.5, 2**63, 10**40, 1e300, -1e300, "", "x", "\x1b[2J"
 
 
 def places(tree, path=()):
-    """Of everything in it, a few of each list."""
+    """Yields the paths of everything in the tree, with the first three elements of each list."""
     yield path
     inner = tree.items() if isinstance(tree,
                                        dict) else list(enumerate(tree))[:3] if isinstance(tree,
@@ -62,8 +62,8 @@ class BadFiles(unittest.TestCase):
         self.folder = Path(folder.name)
 
     def called(self, script, arguments):
-        """Exit code, standard output and standard error of its main(); whatever it raises is the
-        test's. Starting python takes longer."""
+        """Returns exit code, standard output and standard error of the script's main(); its
+        exceptions reach the test. Starting Python would take longer."""
         out, err, argv = io.StringIO(), io.StringIO(), sys.argv
         with contextlib.redirect_stderr(err), contextlib.redirect_stdout(out):
             try:
@@ -76,7 +76,7 @@ class BadFiles(unittest.TestCase):
         return code, out.getvalue(), err.getvalue()
 
     def started(self, script, arguments):
-        """The same as a user does it."""
+        """Returns the same from a script started as a user starts it."""
         done = subprocess.run([sys.executable, script.__file__, *map(str, arguments)],
                               capture_output=True, timeout=300)
         return done.returncode, done.stdout.decode(), done.stderr.decode()
@@ -159,7 +159,7 @@ class BadFiles(unittest.TestCase):
             self.assertIn("t.json", err)
 
     def no_traceback(self, work):
-        """Ends by itself, or is refused."""
+        """Checks that the work succeeds or is refused, without another exception."""
         err = io.StringIO()
         with contextlib.redirect_stderr(err), contextlib.redirect_stdout(io.StringIO()):
             try:
@@ -212,8 +212,8 @@ class Building(unittest.TestCase):
 
 
 class Bench(unittest.TestCase):
-    """scripts/bench.sh with programs in place of setup.sh, cmake and mgpu-bench that say how they
-    were called."""
+    """Tests of scripts/bench.sh with programs in place of setup.sh, cmake and mgpu-bench that print
+    their arguments."""
     def called(self, kind, *arguments):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
@@ -236,7 +236,7 @@ class Bench(unittest.TestCase):
                               capture_output=True, text=True)
         self.assertEqual((done.returncode, done.stderr), (0, ""))
         lines = [line.replace(f"{root}/", "") for line in done.stdout.splitlines()]
-        if not arguments:  # what to do next
+        if not arguments:  # the output ends with what to do next
             self.assertIn("build/release/mgpu-bench (--help)", lines[-2])
             self.assertIn("report_html.py mgpu-bench-result.json", lines[-1])
             lines = lines[:-3]
@@ -267,7 +267,7 @@ class Campaign(Case):
                               timeout=240, check=False)
 
     def page_without_matplotlib(self, folder):
-        """What the page then says in the place of its pictures is what plot.py says."""
+        """Checks that the page then shows plot.py's message in place of its pictures."""
         path, page = self.folder / "path", self.folder / "page.html"
         path.mkdir()
         (path / "matplotlib.py").write_text("raise ImportError('not here')\n")
@@ -343,7 +343,8 @@ def ns_of(text):
 
 @thorough
 class Limits(Case):
-    """scripts/limits_table.py: every number of its table is one of the files that it names."""
+    """Tests of scripts/limits_table.py: every number of its table comes from one of the files that
+    it names."""
 
     def command(self, *more):
         devices = ["--devices", binary.DEVICES[1],

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The manual page and the completions: that they have every command, option and word there is, and
-that shells understand them; and that the scripts say of a result what the program says. Usage:
-shell_test.py BINARY [unittest arguments]."""
+"""The manual page and the completions: they have every command, option and word, and shells
+understand them; and scripts describe a result like the program. Usage: shell_test.py BINARY
+[unittest arguments]."""
 
 import json
 import os
@@ -19,7 +19,7 @@ import result_file  # noqa: E402
 
 
 def options_of(help_text):
-    """Long and short options that begin a line of --help-all."""
+    """Returns the long and short options that begin a line of --help-all."""
     found = set()
     for line in help_text.splitlines():
         match = re.match(r"  (-\w, )?(--[\w-]+)", line)
@@ -131,7 +131,7 @@ class Completions(Case):
         return file
 
     def bash(self, *lines):
-        """What bash would offer behind each of these lines."""
+        """Returns what bash would offer after each of these lines."""
         script = self.script("bash")
         program = (f"source {script}; compopt() {{ :; }}\n"
                    'for COMP_LINE; do COMP_POINT=${#COMP_LINE}; _mgpu_bench; echo '
@@ -174,7 +174,7 @@ class Completions(Case):
         self.assertLessEqual({"all", "gpu", "cpu", "0", "0:0"},
                              set(self.bash("mgpu-bench run -d ")[0]))
         self.assertEqual(self.bash("mgpu-bench run -d 0:")[0][0],
-                         "0")  # behind the colon, where bash begins a word
+                         "0")  # after the colon, at which bash begins a word
 
     def test_words_are_those_that_the_options_accept(self):
         for command, option in (("run", "mode"), ("run", "verify"), ("run", "color"), ("compare",

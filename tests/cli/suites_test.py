@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""One good run of every suite on two devices, and files in and out. Usage: suites_test.py BINARY
-[unittest arguments]. Each kernel is compiled per device: one size, one mode and two strategies are
-what the quick tier has; what compiles for seconds is on one device there. What suites refuse is in
-tests/golden/cli/suites.txt."""
+"""One successful run of every suite on two devices, and input and output files. Usage:
+suites_test.py BINARY [unittest arguments]. Each kernel is compiled per device: the quick tier has
+one size, one mode and two strategies, and runs kernels that compile for seconds on one device.
+Refusals of suites are in tests/golden/cli/suites.txt."""
 
 import hashlib
 import json
@@ -30,8 +30,8 @@ SHAPES = {  # options of the run that all tests of a suite share
                  "data", "-s", "equal,capability"],
 }
 ALONE = () if THOROUGH else ("fisher", "geometric", "tropical", "pinn", "pac", "msm", "pipeline")
-SEEDLESS = ("lbm",)  # its flows are given by a formula
-# What the thorough tier runs besides: the digest has to be the same.
+SEEDLESS = ("lbm",)  # a formula gives its flows
+# Additional runs of the thorough tier, which must have the same digest.
 OTHERS = {
     "merkle": (["--mode", "both", "-s", "all,auto"],),
     "matrix": (["--axis", "cols", "-s", "all"], ["--axis", "tiles", "--peer", "staged"]),
@@ -49,7 +49,7 @@ OTHERS = {
 
 
 def write_npy(file, rows, kind="<f4", shape=None):
-    """rows: a list of lists."""
+    """Writes a NumPy file; rows is a list of lists."""
     text = f"{{'descr': '{kind}', 'fortran_order': False, "
     text += f"'shape': {shape or (len(rows), len(rows[0]))}, }}"
     text += " " * (-(10 + len(text) + 1) % 64) + "\n"
@@ -59,7 +59,7 @@ def write_npy(file, rows, kind="<f4", shape=None):
 
 
 def read_npy(file):
-    """(header, values)"""
+    """Returns (header, values)."""
     data = file.read_bytes()
     begin = 10 + struct.unpack("<H", data[8:10])[0]
     header = data[10:begin].decode()
@@ -91,7 +91,7 @@ class EverySuite(Suite):
         listed = json.loads(self.good("list", "suites", "--json").out)
         self.assert_exact_schema(listed, "list")
         names = {suite["name"] for suite in listed["suites"]}
-        self.assertEqual(names, {*SHAPES, "kernel"})  # kernel: kernel_test.py
+        self.assertEqual(names, {*SHAPES, "kernel"})  # kernel_test.py tests that suite
 
     def happy(self, suite):
         devices = binary.ONE_DEVICE if suite in ALONE else binary.DEVICES
@@ -111,7 +111,8 @@ class EverySuite(Suite):
 
 
     def not_vacuous(self, suite):
-        """What is verified depends on the inputs, and on each part of the result."""
+        """Checks that the verified result depends on the inputs, and that each part of it is
+        verified."""
         shape = SHAPES[suite][:SHAPES[suite].index("-s")]
         if suite not in SEEDLESS:
             digests = {self.one(suite, *shape, "--seed", seed)["verify"]["digest"]
@@ -134,7 +135,7 @@ for name in SHAPES:
 
 
 class Files(Suite):
-    """What is computed of files, by hand; on the device and by the kernels of the runs above."""
+    """Results from files, computed by hand; on the device, with the kernels of the runs above."""
 
     def test_merkle_hashes_a_short_last_leaf_by_rfc_6962(self):
         content = bytes(i % 251 for i in range(32 * 700 + 13))
@@ -267,7 +268,8 @@ class Files(Suite):
                            + math.sin(t * t) for t in range(length)]], shape=f"(1, 1, {length})")
             run = self.one("pac", "--input", x, "--perm", 20)
             self.assertIn("10 of 10", run["verify"]["method"])
-        # Phases of bands without a signal are in the counts of all, by which nothing can be told.
+        # The shares of phases of bands without a signal are in the counts of all, from which they
+        # cannot be derived.
         slow, fast = ([math.sin(2 * math.pi * hz * t / 256) for t in range(1000)]
                       for hz in (10, 80))
         write_npy(x, [[s + (1 + s) * f for s, f in zip(slow, fast)]], shape="(1, 1, 1000)")
@@ -285,7 +287,7 @@ class Files(Suite):
                            "--mode", "resident", "-n", 1, *binary.ONE_DEVICE, "-o",
                            self.folder / "r.json")
         self.assertEqual(done.code, 2, done)
-        self.assertEqual(list(self.folder.iterdir()), [])  # no journal to go on from
+        self.assertEqual(list(self.folder.iterdir()), [])  # no journal to resume from
         self.assertRegex(done.err, "error: .* in step [0-9]+ of 400")
         self.assertNotIn("wrong result", done.err)
 
@@ -325,7 +327,7 @@ class Files(Suite):
 
 
 class Shapes(Suite):
-    """What is recorded of work that is not independent slices; by the kernels of the runs above."""
+    """Records of work other than independent slices, with the kernels of the runs above."""
 
     def test_rounds_are_in_the_result_and_in_the_trace_with_arrows_between_devices(self):
         trace = self.folder / "t.json"
@@ -340,7 +342,7 @@ class Shapes(Suite):
         self.assertIn(run["worst_round"], range(9))
         events = json.loads(trace.read_text())["traceEvents"]
         drawn = [e for e in events if e.get("cat") in ("compute", "exchange") and e["ph"] == "X"]
-        ends = {}  # of arrows
+        ends = {}  # ends of arrows
         for event in events:
             if event.get("cat") == "exchange" and event["ph"] in "sf":
                 on = [e for e in drawn if e["tid"] == event["tid"]

@@ -21,7 +21,7 @@ def refuse_constant(name):
 
 
 def objects(value, place="$"):
-    """All objects inside, with where they are; elements of a list are in one place."""
+    """Yields all objects inside, with their places; the elements of a list share one place."""
     if isinstance(value, dict):
         yield place, value
     for key, inner in value.items() if isinstance(value,
@@ -30,8 +30,8 @@ def objects(value, place="$"):
 
 
 def let_through(document, validator):
-    """What the schema would not notice, one line each. One object stands for all that have its
-    place and keys: lists are long."""
+    """Returns the changes that the schema would not notice, one line each. One object is tested for
+    all with its place and keys, since lists are long."""
     seen = set()
     for place, value in objects(document):
         kind = (place, *value)
@@ -59,7 +59,7 @@ def validators_of(text):
 
 
 def violations(document_file, schema_file, exact=False):
-    """A line for each."""
+    """Returns a line per violation."""
     try:
         with open(document_file, encoding="utf-8") as file:
             document = json.load(file, parse_constant=refuse_constant)

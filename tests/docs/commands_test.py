@@ -3,16 +3,17 @@
 lib/**/README.md, suites/README.md and kernels/README.md, page by page and in order, in an empty
 folder with links to tests/ and scripts/ and with small input files.
 
-What is run is what is written, made small enough for two cores (small() below): devices, sizes,
-samples. A missed --require counts as well: times of so small problems are noise. The quick tier
-runs of `run` only those of merkle, and what is kept of stencil, and measures nothing else; of the
-others it looks whether they are accepted, as below. A comment above a block changes that:
-  <!-- test: parse -->      only looks whether all options and values are expected: run by
-                            --dump-config, others by exit code 7 (no device), of theirs or of a run
-                            that they start, where there is no OpenCL platform. For what takes long
-Of other programs: scripts must be there, executable, and know the options; presets and targets of
-cmake and ctest must exist; what installs packages is only known by name. RUN names scripts that are
-run as they are. Also checks what stands `in line`: commands of mgpu-bench, options, scripts.
+The commands run as they are written, but made small enough for two cores (small() below): devices,
+sizes, samples. A missed --require counts as success: times of such small problems are noise. In the
+quick tier only the `run` commands of merkle, and those of stencil whose results are saved, are
+executed, and nothing else is measured; other commands are only parsed, as below. A comment above a
+block changes that:
+  <!-- test: parse -->      only checks that all options and values are accepted: `run` with
+                            --dump-config; other commands, or the runs that they start, by exit code
+                            7 (no device) without an OpenCL platform. For commands that take long
+Other programs: scripts must exist, be executable and know the options; presets and targets of cmake
+and ctest must exist; installers of packages are only known by name. RUN names scripts that are run
+as they are. Also checks `inline code`: commands of mgpu-bench, options, scripts.
 
 Usage: commands_test.py BINARY [unittest arguments]."""
 
@@ -48,7 +49,8 @@ class Block:
         self.language, self.directive, self.lines = language, directive, lines
 
     def commands(self):
-        """Each as words, without its comment; a line that ends with a backslash goes on."""
+        """Returns each command as words, without its comment; a line that ends with a backslash
+        continues."""
         text = re.sub(r"\\\n", " ", "\n".join(self.lines))
         return [words for words in (shlex.split(line, comments=True) for line in text.splitlines())
                 if words]
@@ -73,13 +75,13 @@ def blocks(text):
 
 
 def spans(text):
-    """What stands in line as code, outside of blocks."""
+    """Returns the inline code of a page, outside of blocks."""
     prose = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
     return [" ".join(span.split()) for span in re.findall(r"`([^`]+)`", prose)]
 
 
 def take(words, *names):
-    """Removes an option and its value wherever it stands; its last value, or None."""
+    """Removes an option and its value at any position; returns its last value, or None."""
     value = None
     for name in names:
         while name in words:
@@ -90,7 +92,7 @@ def take(words, *names):
 
 
 def small(words):
-    """The arguments of `run`, of `plan` and `calibrate` too, as this test runs them."""
+    """Returns the arguments of `run`, `plan` or `calibrate` as this test runs them."""
     words = list(words)
     command = words[0]
     device = take(words, "-d", "--devices")
@@ -157,7 +159,7 @@ def furnish(folder):
 
 
 def run(words, directive, folder):
-    """What is wrong with this use of mgpu-bench, or nothing."""
+    """Returns what is wrong with this use of mgpu-bench, or nothing."""
     if directive == "parse":
         if words[0] == "run":
             result = mgpu(*words, "--dump-config", cwd=folder)
@@ -214,7 +216,7 @@ def check_cmake(words):
 
 
 def check(words, directive, folder):
-    """What is wrong with a command of a block, or nothing."""
+    """Returns what is wrong with a command of a block, or nothing."""
     while words and re.fullmatch(r"\w+=.*", words[0]):
         words = words[1:]
     program = words[0]
@@ -268,7 +270,8 @@ class Helps:
 
 
 def only_parsed(words, page):
-    """Whether the quick tier only looks at the options of a command: it would measure for long."""
+    """Returns true if the quick tier only checks the options of a command because it would take
+    long."""
     if binary.THOROUGH or words[0] != "mgpu-bench":
         return False
     if words[1] == "run":
@@ -318,7 +321,7 @@ class Documents(Case):
         for line in wrong:
             for directive in (None, "parse"):
                 if directive and ".json" in line:
-                    continue  # files are not looked for then
+                    continue  # files are not searched then
                 with self.subTest(command=line, directive=directive):
                     self.assertNotEqual(check(shlex.split(line), directive, self.folder), "")
         helps = Helps()

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Every *.md of the source tree: lines of at most 120 columns (rows of tables in results/ and what
-programs wrote between "begin" and "end" comments apart), README.md of at most 150 lines, and links,
-headings and files that are there. And words, in all files, that the project has given up for terms
-of the field. Needs no program.
+"""Tests of every *.md of the source tree: lines of at most 120 columns (except rows of tables in
+results/ and program output between "begin" and "end" comments), README.md of at most 150 lines, and
+links, headings and files that exist. It also searches all files for words that the project replaced
+by terms of the field. Needs no program.
 
 Usage: pages_test.py [PROGRAM] [unittest arguments]; the program is ignored."""
 
@@ -36,7 +36,7 @@ def long_lines(name, text):
 
 
 def anchors(text):
-    """Of the headings, as GitHub makes them."""
+    """Returns the anchors of the headings, as GitHub makes them."""
     prose = re.sub(r"^```.*?^```", "", text, flags=re.S | re.M)
     return [re.sub(r"[^\w\- ]", "", re.sub(r"[`*]", "", h).lower()).replace(" ", "-") for h
             in re.findall(r"^#+ (.*)$", prose, re.M)]
@@ -58,8 +58,8 @@ def bad_links(name, text):
 
 
 def missing_files(name, text):
-    """Files named in code, from the root or from the folder of the page; * stands for anything,
-    NAME and mine for what is to be added."""
+    """Returns missing files that are named in code, relative to the root or to the page's folder; *
+    matches anything, and NAME and mine are names for the reader to replace."""
     found = []
     prose = re.sub(r"^```(?!text).*?^```", "", text, flags=re.S | re.M)
     for path in re.findall(
@@ -124,9 +124,9 @@ class Pages(unittest.TestCase):
                                            "`scripts/missing.py`")), 2)
 
 
-# What was given up, what is said instead, and a text that every use of it has: to look for a text
-# takes a hundredth of the time of a regular expression. Measured results, files of earlier versions
-# and what reads these keep the names of their time.
+# Replaced words, their replacement, and texts that every use contains: searching for a text takes a
+# hundredth of the time of a regular expression. Measured results, files of earlier versions and
+# their readers keep the names of their time.
 GIVEN_UP = (
     (r"\bcrumbs?\b", "remainder", ("crumb",)),
     (r"\bs_max\b", "ideal_speedup", ("s_max",)),
@@ -144,7 +144,7 @@ GIVEN_UP = (
     (r"\bis no (?:switch|number)\b", "is not a boolean, is not a number", ("is no ",)),
     (r"[Ss]ee the header", "what is here, in one line, or nothing", ("ee the header",)),
 )
-# The same for the product and its pages only.
+# Further words, for the product and its pages only.
 GIVEN_UP_IN_PRODUCT = (
     (r"\b[Aa]new\b", "again", ("new",)),
     (r"\btold apart\b", "distinguishable; a tie", ("told apart",)),

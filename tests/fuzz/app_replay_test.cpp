@@ -1,4 +1,4 @@
-// The command line, config files and inputs of suites on the inputs that their fuzzers kept.
+// Replays the corpora of the fuzzers of the command line, config files and inputs of suites.
 #include "tests/fuzz/replay.hpp"
 
 using namespace mgpu;

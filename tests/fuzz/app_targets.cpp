@@ -1,6 +1,6 @@
-// Options from all layers to the request of a run, and the files that suites read. Options that
-// name files are left out: what comes of them is other targets' matter, and a fuzzer should write
-// nowhere.
+// Fuzz targets for options from all layers up to the request of a run, and for the files that
+// suites read. Options that name files are left out: other targets test the files, and a fuzzer
+// should write nowhere.
 #include <algorithm>
 #include <fstream>
 
@@ -29,7 +29,8 @@ void request_of(const Invocation& invocation) {
   if (invocation.command != "run" || names_files(invocation.settings)) return;
   const std::vector<OptionSpec> options = run_options(all_suites());
   const std::string dumped = as_config(invocation.settings, options);
-  for (const ConfigEntry& entry : parse_config(dumped)) {  // the same comes back
+  // A dumped config parses to the same values.
+  for (const ConfigEntry& entry : parse_config(dumped)) {
     const Given* given = invocation.settings.find(entry.key);
     const auto spec = std::find_if(options.begin(), options.end(),
                                    [&](const OptionSpec& o) { return o.name == entry.key; });

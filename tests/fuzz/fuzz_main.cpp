@@ -1,4 +1,4 @@
-// One of the functions of targets.hpp as a libFuzzer program: MGPU_FUZZ_TARGET is its name.
+// One of the functions of targets.hpp as a libFuzzer program; MGPU_FUZZ_TARGET is its name.
 #include <cstdint>
 
 #include "tests/fuzz/targets.hpp"

@@ -1,4 +1,4 @@
-// The parsers of lib on the inputs that their fuzzers kept.
+// Replays the corpora of the fuzzers of the parsers in lib.
 #include "tests/fuzz/replay.hpp"
 
 using namespace mgpu;

@@ -1,5 +1,5 @@
-// The inputs that fuzzers kept, once more: seeds, what they found on the way, and whatever ever
-// made one fail.
+// Replay of the inputs in the corpora of fuzzers: seeds, inputs that reached new code, and every
+// input that ever made one fail.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@
 
 namespace mgpu::fuzz {
 
-// Each file of corpus/<name>, and every tenth or so of its beginnings, as files that were cut off.
+// Replays each file of corpus/<name>, and ten of its prefixes as truncated files.
 inline void replay(const std::string& name, void (*target)(std::string_view)) {
   std::vector<std::filesystem::path> files;
   for (const auto& entry :

@@ -1,4 +1,4 @@
-// Result files and what is made of them; calibrations; traces.
+// Fuzz targets for result files and their exports, for calibrations and for traces.
 #include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -33,7 +33,7 @@ void show(const Report& report) {
   test::check_chrome_trace(to_chrome_trace(report));
 }
 
-// Small enough for thousands a second.
+// Returns true if the scenario is small enough for thousands of simulations per second.
 bool quick(const Scenario& scenario) {
   if (scenario.devices.size() > 6) return false;
   double slices = 0;
@@ -54,7 +54,7 @@ void simulate_all(const Scenario& scenario) {
   std::vector<DeviceEstimate> devices;
   for (const ScenarioDevice& device : scenario.devices) {
     devices.push_back(device.estimate);
-    DeviceEstimate& e = devices.back();  // as a workload would say it
+    DeviceEstimate& e = devices.back();  // an estimate such as a workload would give
     if (e.fits == 0) e.fits = scenario.work.items;
     if (e.pipeline == 0) e.pipeline = std::max<Items>(1, scenario.work.items / 16);
     e.fits = std::max(e.fits / scenario.work.granularity, Items{1}) * scenario.work.granularity;
@@ -128,7 +128,8 @@ void compare(std::string_view input) {
   });
 }
 
-// A document is kept under the name of what it is of: it is put where each kind is looked for.
+// Reads a calibration. A document is stored under the name of its subject, so the input is put at
+// the path of each kind.
 void calibration(std::string_view input) {
   static const std::filesystem::path folder = scratch() / "calibration";
   static const CalibrationStore store(folder, {"1 abc", "kernels"});

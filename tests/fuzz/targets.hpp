@@ -1,7 +1,7 @@
-// What the fuzzers feed: a function per parser that takes any bytes, and either uses what was read
-// as the program would or meets with one of the refusals of bad input. Anything else (another
-// exception, a crash, what a sanitizer says) is a find. With MGPU_FUZZ each becomes a libFuzzer
-// program; the inputs they kept, in corpus/NAME/, are replayed by the tests.
+// Targets of the fuzzers: a function per parser that takes any bytes, and either uses the parsed
+// data as the program would or gets one of the refusals of bad input. Anything else (another
+// exception, a crash, a sanitizer's report) is a finding. With MGPU_FUZZ each becomes a libFuzzer
+// program; tests replay the inputs that the fuzzers saved in corpus/NAME/.
 #pragma once
 
 #include <cstddef>
@@ -14,25 +14,27 @@
 
 namespace mgpu::fuzz {
 
-// Of lib alone.
+// Targets that need only lib.
 void result(
     std::string_view input);  // a result file: read, shown, exported, written and read again
-void scenario(std::string_view input);     // a scenario: read, and simulated where it is small
+void scenario(std::string_view input);     // a scenario: read, and simulated if it is small
 void from_result(std::string_view input);  // simulate --from: a result as a scenario
-void compare(std::string_view input);      // two results, a line "----" between them
+void compare(std::string_view input);      // two results, separated by a line "----"
 void calibration(std::string_view input);  // files of the calibration store
-void values(std::string_view input);       // what options take: the first byte says which parser
+void values(std::string_view input);       // values of options: the first byte selects the parser
 void npy(std::string_view input);          // a NumPy file
 void gzip(std::string_view input);         // a compressed file
 void host(std::string_view input);         // files of /proc and /sys
 
-// Of app/ and suites/.
-void config(std::string_view input);      // a --config file, to the request of a run
-void command(std::string_view input);     // a command line, an argument a line, likewise
-void terms(std::string_view input);       // --input of every suite
-void descriptor(std::string_view input);  // of suite kernel, to what slices have of its arrays
+// Targets that need app/ and suites/.
+void config(std::string_view input);  // a --config file, to the request of a run
+// A command line, one argument per line, to the request of a run.
+void command(std::string_view input);
+void terms(std::string_view input);  // --input of every suite
+// A descriptor of suite kernel, up to the arrays' parts in slices.
+void descriptor(std::string_view input);
 
-// Runs f; refusals of bad input are well.
+// Runs f and accepts refusals of bad input.
 template <typename F>
 void refusing(F f) {
   try {
@@ -42,14 +44,13 @@ void refusing(F f) {
     if (kind != ErrorKind::usage && kind != ErrorKind::input && kind != ErrorKind::unsupported &&
         kind != ErrorKind::output)
       throw;
-    // One line, whatever names the input held: what is printed is escaped, but a message is made of
-    // one.
+    // A refusal must have a message.
     if (std::string_view(error.what()).empty()) throw;
   }
 }
 
-// A folder of this process, in memory where there is such; files in it are written over, and go
-// with it.
+// Returns a folder of this process, in memory if there is a memory file system. Files in it are
+// overwritten, and it is removed at exit.
 inline const std::filesystem::path& scratch() {
   struct Folder {
     Folder() {

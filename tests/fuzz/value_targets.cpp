@@ -1,4 +1,4 @@
-// What options take, and small files of other formats.
+// Fuzz targets for values of options, and for small files of other formats.
 #include <algorithm>
 #include <fstream>
 #include <optional>
@@ -89,7 +89,8 @@ void npy(std::string_view input) {
   });
 }
 
-// In one piece and in many it must be the same, and come back from the file that is made of it.
+// Checks that reading in one piece and in many gives the same data, and that compressing and
+// reading it again restores it.
 void gzip(std::string_view input) {
   const auto read = [](std::string_view file, std::size_t piece) {
     Gunzip gunzip(std::size_t{1} << 20);
@@ -110,7 +111,7 @@ void gzip(std::string_view input) {
     throw Error(ErrorKind::internal, "what is compressed does not come back");
 }
 
-// The input, cut at empty lines, is what the files of a machine hold, one after another.
+// Cuts the input at empty lines into the contents of a machine's files, in the order below.
 void host(std::string_view input) {
   static const char* const files[] = {"proc/stat",
                                       "proc/self/stat",

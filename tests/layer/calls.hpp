@@ -1,5 +1,5 @@
-// How the fault layer stands in the way of a call: the state that all wrapped calls share, and what
-// most of them look like.
+// How the fault layer intercepts a call: the state that all wrapped calls share, and the common
+// form of most of them.
 #pragma once
 
 #include <algorithm>
@@ -12,19 +12,20 @@
 
 namespace fault {
 
-// Set by clInitLayer before any call comes; these outlive whatever threads a driver leaves running
+// Set by clInitLayer before any call arrives; they outlive the threads that a driver leaves running
 // at exit.
 extern const cl_icd_dispatch* cl;  // the next layer, or the drivers
 extern Script& script;
 extern Objects& objects;
 
-// Put this layer's calls into a table that has the next layer's.
+// Replace entries of a table that has the next layer's calls by this layer's.
 void wrap_object_calls(
     cl_icd_dispatch& table);  // discovery, contexts, queues, memory, programs, kernels
 void wrap_command_calls(cl_icd_dispatch& table);  // clEnqueue..., clFlush, clFinish
-void wrap_event_calls(cl_icd_dispatch& table);    // their status, waits, callbacks and time stamps
+void wrap_event_calls(cl_icd_dispatch& table);    // event status, waits, callbacks and time stamps
 
-// What shall happen to a call: `error` for one that is refused, with the device's loss done.
+// Returns the fault of a call, with action `error` if it is refused. Marks the device lost if the
+// fault says so.
 Fault consider(std::string_view call, const Place& place, std::string kernel = {},
                std::size_t bytes = 0);
 
@@ -36,7 +37,7 @@ struct Name {
   constexpr Name(const char (&name)[size]) { std::copy(name, name + size, text); }
 };
 
-// A call about its first argument that enqueues and makes nothing.
+// Wraps a call about its first argument that enqueues nothing and makes no object.
 template <Name name, auto member>
 struct Plain;
 template <Name name, class First, class... Rest,
@@ -50,7 +51,7 @@ struct Plain<name, member> {
   }
 };
 
-// What a driver still lets go of when the device is lost.
+// Wraps a call that releases an object, which drivers execute even after the device was lost.
 template <Name name, auto member>
 struct Release;
 template <Name name, class Handle, cl_int (CL_API_CALL* cl_icd_dispatch::*member)(Handle)>
@@ -66,7 +67,7 @@ struct Release<name, member> {
   }
 };
 
-// A call that makes an object. `make` gets where to write the status; `keep` the object.
+// Wraps a call that makes an object. `make` gets the address for the status, `keep` the object.
 template <class Make, class Keep>
 auto create(std::string_view call, const Place& place, const std::string& kernel, std::size_t bytes,
             cl_int* status, const Make& make, const Keep& keep) -> decltype(make(status)) {

@@ -1,4 +1,4 @@
-// Calls that give a device something to do.
+// Calls that enqueue commands on a device.
 #include <algorithm>
 #include <functional>
 #include <tuple>
@@ -9,7 +9,7 @@
 namespace fault {
 namespace {
 
-// A command on its way, whatever it is.
+// A command of any kind that is being enqueued.
 struct Command {
   std::string_view call;
   cl_command_queue queue;
@@ -30,8 +30,8 @@ cl_int enqueue(const Command& command, const Enqueue& real, const EnqueueFlipped
   const Fault fault = consider(command.call, state.place, command.kernel, command.bytes);
   if (fault.action == Action::error) return code_of(fault);
   cl_int status = CL_SUCCESS;
-  // Nothing in its queue comes after a command that failed: if the program asked for no event of
-  // it, the next command that has one tells.
+  // No command in its queue runs after a command that failed. If the program requested no event for
+  // that one, the next command with an event reports the failure.
   const bool tells = command.event != nullptr || command.blocking;
   state.failed = fault.action == Action::fail ? code_of(fault) : objects.failed.get(command.queue);
   if (state.failed != CL_SUCCESS)
@@ -58,7 +58,8 @@ cl_int enqueue(const Command& command, const Enqueue& real, const EnqueueFlipped
   return status;
 }
 
-// Commands that nothing is told apart of: their last three arguments are the waits and the event.
+// Wraps commands that need no special treatment: their last three arguments are the waits and the
+// event.
 template <Name name, auto member>
 struct Other;
 template <Name name, class... Arguments,
@@ -114,8 +115,8 @@ cl_int CL_API_CALL enqueue_write_rect(cl_command_queue queue, cl_mem buffer, cl_
       });
 }
 
-// A download from a copy of the buffer that has the flipped bit: what is in the device stays right.
-// `real` reads from the memory given.
+// Downloads from a copy of the buffer that has the flipped bit, so that the data on the device
+// stays right. `real` reads from the given memory.
 cl_int read_flipped(const Place& place, cl_command_queue queue, cl_mem buffer, std::size_t byte,
                     unsigned bit, cl_uint waits, const cl_event* list,
                     const std::function<cl_int(cl_mem)>& real) {
@@ -186,7 +187,7 @@ cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kernel, cl_u
       if (event != nullptr) *event = std::exchange(state.begun, nullptr);
       return status;
     }
-    // Whatever waits for the kernel has to wait for the flip: its event stands for both.
+    // Commands that wait for the kernel must wait for the flip too: its event stands for both.
     const std::uint64_t bits = fault.bit / std::max<std::size_t>(buffers.size(), 1);
     return flip_bit(*cl, place, queue, chosen->second, bits / 8 % size, bits % 8, event);
   };

@@ -22,7 +22,8 @@ cl_program flipper_of(const cl_icd_dispatch& cl, const Place& place) {
   const char* text = kFlipper;
   cl_program program = cl.clCreateProgramWithSource(context.handle, 1, &text, nullptr, nullptr);
   if (program == nullptr) return nullptr;
-  // PoCL takes one program on two devices for the same, and then counts its users wrongly.
+  // PoCL treats one program built on two devices as the same and then counts its users wrongly; the
+  // option makes the programs differ.
   std::string options = "-DFAULT_DEVICE_" + place.id();
   for (char& c : options) c = c == ':' || c == '.' ? '_' : c;
   if (cl.clBuildProgram(program, 1, &context.device, options.c_str(), nullptr, nullptr) !=

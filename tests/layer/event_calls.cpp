@@ -1,4 +1,4 @@
-// Calls that say how a command stands: its status, waits, callbacks, time stamps.
+// Calls that report on commands: status, waits, callbacks, time stamps.
 #include <memory>
 
 #include "tests/layer/calls.hpp"
@@ -20,7 +20,7 @@ cl_int CL_API_CALL get_event_info(cl_event event, cl_event_info what, size_t siz
   if (told != CL_SUCCESS || value == nullptr) return told;
   auto& status = *static_cast<cl_int*>(value);
   if (const cl_int lost = state.place.lost(); lost != CL_SUCCESS && !state.seen_complete) {
-    status = lost;  // whatever it was doing
+    status = lost;  // regardless of its own status
   } else if (status == CL_COMPLETE && state.failed != CL_SUCCESS) {
     status = state.failed;
   } else if (status == CL_COMPLETE && !state.seen_complete) {
@@ -90,7 +90,7 @@ cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info what, si
   auto& stamp = *static_cast<cl_ulong*>(value);
   if (state.stamps == "zero") stamp = 0;
   if (state.stamps == "huge") stamp += cl_ulong{1} << 62;
-  if (state.stamps == "backwards" && ends) stamp += 1000;  // even where it took no time
+  if (state.stamps == "backwards" && ends) stamp += 1000;  // also if it took no time
   return told;
 }
 

@@ -1,7 +1,7 @@
-// An OpenCL layer that makes devices fail as a script says: a library that the ICD loader
-// (ocl-icd 2.3, Khronos 2022 and later) puts between a program and the drivers when OPENCL_LAYERS
-// names it. script.hpp has the language and the variables. Calls that are not wrapped here pass
-// untouched.
+// An OpenCL layer that makes devices fail as a script says. It is a library that the ICD loader
+// (ocl-icd 2.3, Khronos 2022 and later) puts between a program and the drivers if OPENCL_LAYERS
+// names it. script.hpp describes the language and the variables. Calls that are not wrapped here
+// pass unchanged.
 #include <unistd.h>
 
 #include <algorithm>
@@ -87,8 +87,8 @@ FAULT_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispat
   return CL_SUCCESS;
 }
 
-// For tests of the layer in one process: instead of the variables. Threads that are inside calls
-// see the old or the new rules.
+// Sets the script in place of the variables, for tests of the layer in one process. Threads that
+// are inside calls see the old or the new rules.
 FAULT_EXPORT void mgpu_fault_script(const char* text, const char* log) {
   fault::read_script(text, log);
 }

@@ -1,5 +1,5 @@
-// The fault layer itself, on whatever device is first: every kind of fault happens, where and as
-// often as the script says.
+// Tests of the fault layer itself, on the first device: every kind of fault happens at the place
+// and as often as the script says.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -260,7 +260,7 @@ TEST_CASE("queries fail when they are told to") {
     CHECK(stamp_of(event, CL_PROFILING_COMMAND_START, stamp) == expected);
 }
 
-// The last of these tests that uses the device.
+// This must be the last of these tests that uses the device.
 TEST_CASE("a device that dies opens no more contexts") {
   const Rig rig("call=launch nth=1 do=die");
   CHECK(rig.launch() == CL_OUT_OF_RESOURCES);

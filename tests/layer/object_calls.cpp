@@ -17,7 +17,7 @@ cl_int CL_API_CALL get_platform_ids(cl_uint entries, cl_platform_id* platforms, 
   return cl->clGetPlatformIDs(entries, platforms, count);
 }
 
-// Names all devices of a platform, by their places among those that are really there.
+// Names all devices of a platform by their positions among those that really exist.
 void learn(cl_platform_id platform) {
   cl_uint count = 0;
   if (cl->clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS) return;
@@ -97,14 +97,14 @@ cl_context CL_API_CALL create_context(const cl_context_properties* properties, c
       });
 }
 
-// On the device of the queue, which a context of several may not have first.
+// Returns the place of the queue's device, which need not be the first of a context of several.
 Place on_device(cl_context context, cl_device_id device) {
   Place place = place_of(objects, context);
   if (const Place own = place_of(objects, device); own.device) place.device = own.device;
   return place;
 }
 
-// A call that makes an object on one device of a context.
+// Wraps a call that makes an object on one device of a context.
 template <Name name, auto member>
 struct OnDevice;
 template <Name name, class Properties,
@@ -129,8 +129,9 @@ void keep(cl_event made, const Place& place, std::size_t) {
   objects.events.put(made, {place, CL_SUCCESS, {}, nullptr, false});
 }
 
-// A call that makes an object in a context: its last argument tells the status, and the last one of
-// type size_t, if there is one, is a number of bytes (flags have that type, and come before it).
+// Wraps a call that makes an object in a context. Its last argument receives the status; its last
+// argument of type size_t, if any, is a number of bytes (flags have that type too, and come before
+// it).
 template <Name name, auto member>
 struct InContext;
 template <Name name, class Made, class... Rest,

@@ -1,5 +1,5 @@
-// What the fault layer knows of the OpenCL objects it saw made: which device they belong to, and
-// what happened to it.
+// The fault layer's records of the OpenCL objects that were made: the device that each belongs to,
+// and what happened to that device.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 300
@@ -20,24 +20,24 @@ namespace fault {
 
 struct DeviceState {
   std::string id;
-  std::atomic<cl_int> dead = CL_SUCCESS;  // else what its calls return
+  std::atomic<cl_int> dead = CL_SUCCESS;  // if not CL_SUCCESS: result of all its calls
 };
 
 struct ContextState {
   cl_context handle = nullptr;
-  cl_device_id device = nullptr;  // the first
+  cl_device_id device = nullptr;  // the first device
   std::atomic<cl_int> lost = CL_SUCCESS;
   std::mutex mutex;
-  cl_program flipper = nullptr;  // made when first wanted
+  cl_program flipper = nullptr;  // made at first use
 };
 
-// Where an object belongs; nulls of one that was not seen made.
+// Device and context of an object; null if the layer did not see it made.
 struct Place {
   std::shared_ptr<DeviceState> device;
   std::shared_ptr<ContextState> context;
 
   std::string id() const { return device ? device->id : std::string(); }
-  // CL_SUCCESS, or what every call returns since the context or the device was lost.
+  // Returns CL_SUCCESS, or the result of every call since the context or the device was lost.
   cl_int lost() const {
     if (context && context->lost != CL_SUCCESS) return context->lost;
     return device ? device->dead.load() : CL_SUCCESS;
@@ -52,20 +52,20 @@ struct MemoryState {
 struct KernelState {
   Place place;
   std::string name;
-  std::map<cl_uint, cl_mem> buffers;  // by argument
+  std::map<cl_uint, cl_mem> buffers;  // key: index of the argument
 };
 
 struct EventState {
   Place place;
-  cl_int failed = CL_SUCCESS;  // else how it ends
-  std::string stamps;          // else which time stamps it pretends to have
+  cl_int failed = CL_SUCCESS;  // if not CL_SUCCESS: its final status
+  std::string stamps;          // if not empty: the kind of false time stamps that it reports
   cl_event begun =
-      nullptr;  // the command that this one stands for, with all its time stamps but the last
+      nullptr;  // if set: the command that this one stands for; it has all time stamps but the last
   bool seen_complete = false;
 };
 
-// By handle. Handles come back after they were released: whoever makes an object puts it, which
-// forgets what was there. For several threads.
+// States of objects by handle. Handles are reused after they were released: the call that makes an
+// object puts its state, which replaces the old one. Thread-safe.
 template <class Handle, class State>
 class Tracked {
  public:
@@ -73,7 +73,7 @@ class Tracked {
     const std::lock_guard lock(mutex_);
     states_.insert_or_assign(handle, std::move(state));
   }
-  // A copy; an empty state of a handle that was never put.
+  // Returns a copy; an empty state for a handle that was never put.
   State get(Handle handle) const {
     const std::lock_guard lock(mutex_);
     const auto found = states_.find(handle);
@@ -102,7 +102,7 @@ struct Objects {
   Tracked<cl_mem, MemoryState> memory;
   Tracked<cl_kernel, KernelState> kernels;
   Tracked<cl_event, EventState> events;
-  Tracked<cl_command_queue, cl_int> failed;  // else how the next command with an event ends
+  Tracked<cl_command_queue, cl_int> failed;  // status of the next command with an event
 };
 
 inline Place place_of(const Objects& objects, cl_device_id handle) {

@@ -1,5 +1,4 @@
-// What tests of the fault layer work with: a script, the layer's log, and a device with something
-// to do.
+// Tools of the fault layer's tests: a script, the layer's log, and a device with something to do.
 #pragma once
 
 #include <dlfcn.h>
@@ -25,13 +24,13 @@ inline std::filesystem::path log_file() {
          ("fault_layer_test." + std::to_string(::getpid()));
 }
 
-// The layer as the loader has it, with these rules and an empty log.
+// Sets these rules and an empty log, in the layer that the loader has loaded.
 inline void set_script(const char* text) {
   using SetScript = void (*)(const char*, const char*);
   static const SetScript set = [] {
     ::setenv("OPENCL_LAYERS", fault_layer_library(), 1);
     cl_uint count = 0;
-    clGetPlatformIDs(0, nullptr, &count);  // which loads it
+    clGetPlatformIDs(0, nullptr, &count);  // loads the layer
     void* layer = ::dlopen(fault_layer_library(), RTLD_NOW | RTLD_NOLOAD);
     REQUIRE(layer != nullptr);
     return reinterpret_cast<SetScript>(::dlsym(layer, "mgpu_fault_script"));
@@ -66,12 +65,12 @@ inline cl_int status_of(cl_event event) {
   return status;
 }
 
-// CL_SUCCESS, and then the stamp; or why there is none.
+// Returns CL_SUCCESS and sets the stamp, or returns the reason why there is none.
 inline cl_int stamp_of(cl_event event, cl_profiling_info what, cl_ulong& stamp) {
   return clGetEventProfilingInfo(event, what, sizeof stamp, &stamp, nullptr);
 }
 
-// A context, a queue, a buffer full of ones, and a kernel that adds one to every byte. Set up
+// A context, a queue, a buffer full of ones, and a kernel that adds one to every byte, all set up
 // before the script begins.
 struct Rig {
   explicit Rig(const char* text) {
@@ -89,14 +88,14 @@ struct Rig {
     REQUIRE(upload(ones) == CL_SUCCESS);
     set_script(text);
   }
-  // What is not released stays: some of it is meant to hang.
+  // Nothing is released: some of it is meant to hang.
   cl_int upload(const Bytes& from, cl_event* event = nullptr) const {
     return clEnqueueWriteBuffer(queue, buffer, CL_TRUE, 0, kSize, from.data(), 0, nullptr, event);
   }
   cl_int launch(cl_event* event = nullptr) const {
     return clEnqueueNDRangeKernel(queue, kernel, 1, nullptr, &kSize, nullptr, 0, nullptr, event);
   }
-  // A launch that is accepted.
+  // Launches the kernel and checks that the launch is accepted.
   cl_event launched() const {
     cl_event event = nullptr;
     REQUIRE(launch(&event) == CL_SUCCESS);

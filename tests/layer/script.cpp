@@ -40,7 +40,8 @@ bool starts(std::string_view text, std::string_view with) {
   return text.substr(0, with.size()) == with;
 }
 
-// SplitMix64, so that the dice of a rule do not depend on other rules or threads.
+// Computes SplitMix64, so that the random numbers of a rule do not depend on other rules or
+// threads.
 std::uint64_t mixed(std::uint64_t x) {
   x += 0x9e3779b97f4a7c15;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
@@ -239,7 +240,7 @@ Fault Script::at(const Site& site) {
     fault.bit = rule.bit.value_or(mixed(dice));
   }
   for (Rule* rule : worked)
-    rule->worked_on.insert(site.device);  // not before: this call is none that comes after it
+    rule->worked_on.insert(site.device);  // only now: this call does not count as coming after it
   return fault;
 }
 
@@ -253,7 +254,7 @@ void Script::note(std::size_t rule, const Site& site, std::uint64_t n) const {
        << ", \"n\": " << n << ", \"do\": \"" << rules_[rule - 1].action_text
        << "\", \"ns\": " << now.tv_sec * 1'000'000'000LL + now.tv_nsec << "}\n";
   const std::string text = line.str();
-  // Appended in one piece, so that several processes may share the file.
+  // The line is written in one piece, so that several processes may share the file.
   if (::write(log_, text.data(), text.size()) < 0) return;
 }
 

@@ -4,34 +4,35 @@
 //
 //   device=ID     as `mgpu-bench devices` names it: 0:1 is the second device of the first platform,
 //                 0:0.1 the second of the sub-devices one call made of 0:0; * is every device
-//                 (default). What belongs to a context of several counts for the first of them.
+//                 (default). Objects in a context of several devices belong to the first one.
 //   call=NAME,..  functions (clFinish), or groups: open (contexts, queues), build (clBuildProgram),
 //                 allocate (buffers), pin (maps), upload, launch, download, enqueue (every
-//                 clEnqueue...), wait (clFinish, clWaitForEvents, and clGetEventInfo, which is how
-//                 one polls), profile (time stamps), release, any (default)
+//                 clEnqueue...), wait (clFinish, clWaitForEvents, and clGetEventInfo, with which
+//                 programs poll), profile (time stamps), release, any (default)
 //   kernel=NAME   only calls about this kernel
 //   min=N max=N   only allocations and transfers of at least, at most N bytes
 //   nth=N         only the N-th matching call of a device, from 1
-//   from=N        that one and all after it
+//   from=N        the N-th and all later ones
 //   every=N       the N-th, 2N-th, ...
-//   p=X seed=N    each with this probability, the same ones for the same seed (default: 1)
+//   p=X seed=N    each call with this probability, the same calls for the same seed (default: 1)
 //   times=N       at most N times, all devices together
-//   after=K       counts nothing of a device before the K-th rule of the script, one of those
-//                 above, has been at work on it
-//   arg=N bit=N   of a flip: which argument of the kernel, which bit (default: by the seed)
+//   after=K       counts no call of a device before the K-th rule of the script, which must precede
+//                 this one, has applied to that device
+//   arg=N bit=N   the argument of the kernel and the bit of a flip (default: by the seed)
 //   do=ACTION     error:CODE     the call returns this OpenCL error and does nothing
 //                 fail-alloc     error:-4, CL_MEM_OBJECT_ALLOCATION_FAILURE
 //                 fail:CODE      the command is accepted, does nothing, and its event ends with
-//                                this negative status; without an event, that of the next command
-//                                in its queue that has one, and what is between does nothing
-//                 skip           the command is accepted, does nothing, and ends well
-//                 delay:MS       the command, and what is behind it in its queue, begins later
-//                 hang           it never begins
-//                 delay-call:MS  the call takes longer; what delay means of calls that enqueue
+//                                this negative status; if it has no event, the next command in
+//                                its queue with an event gets the status, and those between do
 //                                nothing
-//                 hang-call      the call never returns; what hang means of those
-//                 flip           one bit is flipped on the way of an upload or a download, or after
-//                                a launch in one of its buffers
+//                 skip           the command is accepted, does nothing, and ends well
+//                 delay:MS       the command, and those after it in its queue, begin later
+//                 hang           it never begins
+//                 delay-call:MS  the call takes longer; the meaning of delay for calls that enqueue
+//                                nothing
+//                 hang-call      the call never returns; the meaning of hang for those
+//                 flip           one bit of an upload or a download is flipped in transit, or one
+//                                bit in a buffer of a launch after it
 //                 stamps:zero    all time stamps of the command are 0; stamps:backwards: it ends
 //                                before it starts; stamps:huge: 2^62 is added to each
 //                 vanish         clGetDeviceIDs does not list the device; others keep their names
@@ -41,9 +42,9 @@
 //                                new context works
 //                 die:CODE       the same, for every context of the device, and no new one can be
 //                                made
-//                 note           nothing, but for the line in the log
+//                 note           only a line in the log
 //
-// Every rule counts every call that matches its other words; the first rule whose turn it is
+// Every rule counts every call that matches its other words; the first rule that is due
 // decides. A rule that cannot be read ends the process with exit code 125. MGPU_FAULT_LOG names a
 // file that gets one line of JSON for each fault:
 //   {"rule": 1, "device": "0:0.1", "call": "clEnqueueNDRangeKernel", "kernel": "leaves", "bytes":
@@ -88,20 +89,21 @@ struct Site {
   std::size_t bytes = 0;
 };
 
-// What shall happen to it.
+// The fault of a call.
 struct Fault {
   Action action = Action::none;
   long value = 0;      // an OpenCL code, or milliseconds
   std::string stamps;  // zero, backwards, huge
   std::optional<unsigned> arg;
-  std::uint64_t bit = 0;  // of a flip: to be taken modulo what there is
+  std::uint64_t bit = 0;  // number of the flipped bit, modulo the number of bits
 };
 
 class Script {
  public:
-  // Replaces all rules and counts. Throws std::invalid_argument that quotes the word.
+  // Replaces all rules and counts. Throws std::invalid_argument that quotes the word it cannot
+  // read.
   void read(std::string_view text, const std::string& log_file);
-  // Counts the call. For several threads.
+  // Counts the call and returns its fault. Thread-safe.
   Fault at(const Site& site);
 
  private:
@@ -115,7 +117,7 @@ class Script {
     Fault fault;
     std::optional<std::size_t> after;
     std::map<std::string, std::uint64_t> counts;  // by device
-    std::set<std::string> worked_on;              // devices
+    std::set<std::string> worked_on;              // device names
   };
   static Rule read_rule(std::string_view text, std::size_t above);
   static void read_word(Rule& rule, const std::string& key, const std::string& value);
@@ -130,7 +132,7 @@ class Script {
   int log_ = -1;
 };
 
-// Whether `call` belongs to `group`, a group's or a function's own name.
+// Returns true if `call` belongs to `group`, which is a group's name or that of a single function.
 bool in_group(std::string_view call, std::string_view group);
 
 }  // namespace fault

@@ -1,4 +1,4 @@
-// The language of the fault layer's scripts: when a rule's turn comes, and what is refused.
+// The language of the fault layer's scripts: when each rule applies, and which scripts are refused.
 #include "tests/layer/script.hpp"
 
 #include <doctest/doctest.h>

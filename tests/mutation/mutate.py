@@ -3,11 +3,12 @@
 
 usage: mutate.py [--jobs N] [--build FOLDER] [--seconds S] [--report FILE] [--after FILE] [--list] [SOURCE...]
 
-A mutant is a source with one operator, one constant or one statement other than it was. It is compiled, linked with the unit tests
-in place of the original, and tested: caught when a test fails, or does not end in three times its usual time. Those that survive are
-printed, unless tests/mutation/argued.txt says why nothing that matters can tell them apart. Exit code 1 when one survives without
-an argument, or an argument is about nothing. --seconds: begins no mutant after that time. The order is shuffled, always the same
-way, so that what was reached in the time is of all sources. --after: leaves out what an earlier report calls caught. Everything takes about 20 minutes of 16 cores.
+A mutant is a source with one operator, one constant or one statement changed. It is compiled, linked with the unit tests in place of
+the original, and tested: it is caught if a test fails, or does not end in three times its usual time. Survivors are printed, unless
+tests/mutation/argued.txt says why the difference does not matter. Exit code 1 if one survives without an argument, or an argument
+belongs to no mutant. --seconds: begins no mutant after that time. The order is shuffled, always in the same way, so that the mutants
+reached in the time are from all sources. --after: leaves out mutants that an earlier report calls caught. All mutants take about 20
+minutes of 16 cores.
 """
 
 import argparse
@@ -33,9 +34,9 @@ SOURCES = ["lib/exec/executor.cpp", "lib/exec/worker.cpp",
            "lib/exec/sample_run.cpp", "lib/plan/ledger.cpp",
            "lib/session/verification.cpp", "lib/session/integrity.cpp", "lib/base/stats.cpp",
            "lib/base/significance.cpp"]
-# First what is quick and near, then everything.
-SLOW = "slow"  # a suite of doctest
-os.environ["MGPU_THOROUGH"] = "1"  # tests repeat themselves in every shape: a mutant may show in one only
+# Stages of tests: first those that are quick and near, then all.
+SLOW = "slow"  # a test suite of doctest
+os.environ["MGPU_THOROUGH"] = "1"  # tests then use every shape: a mutant may show in only one
 
 SWAPS = [(r" == ", " != "), (r" != ", " == "), (r" < ", " <= "), (r" <= ", " < "), (r" > ", " >= "), (r" >= ", " > "), (r" && ", " || "),
          (r" \|\| ", " && "), (r" \+ ", " - "), (r" - ", " + "), (r" \* ", " / "), (r" / ", " * "), (r" \+= ", " -= "), (r" -= ", " += "),
@@ -50,7 +51,7 @@ class Mutant:
     line: int  # from 1
     before: str
     after: str
-    nth: int = 1  # of those that look alike
+    nth: int = 1  # position among those that look alike
 
     @property
     def key(self):
@@ -58,7 +59,7 @@ class Mutant:
 
 
 def code_of(line):
-    """The part of a line before a comment."""
+    """Returns the part of a line before a comment."""
     return line.split("  //")[0].rstrip()
 
 
@@ -74,7 +75,7 @@ def mutants_of(source):
                 if any(a <= match.start() < b for a, b in quoted):
                     continue
                 after = code[:match.start()] + new + code[match.end():]
-                if new == "if (!(":  # closed where the condition ends; declarations in conditions are left alone
+                if new == "if (!(":  # closed at the end of the condition; declarations in conditions are left alone
                     end = closing(code, match.end() - 1)
                     if end is None or ";" in code[match.end():end] or re.match(r"(const )?(auto|\w+\*?) \w+ = ", code[match.end():end]):
                         continue
@@ -123,7 +124,7 @@ class Bench:
                 ["--abort-after=1", f"--test-suite={SLOW}"]]
 
     def attempt(self, mutant):
-        """caught, does not compile, or SURVIVES."""
+        """Returns "caught", "does not compile" or "SURVIVES"."""
         with tempfile.TemporaryDirectory() as folder:
             text = (ROOT / mutant.source).read_text().splitlines()
             text[mutant.line - 1] = mutant.after
@@ -134,7 +135,7 @@ class Bench:
             command[command.index("-c") + 1] = str(changed)
             if subprocess.run(command, cwd=self.build, capture_output=True, check=False).returncode != 0:
                 return "does not compile"
-            # Before the libraries: what the mutant defines is not looked for there.
+            # The object precedes the libraries: the mutant's definitions are then not taken from there.
             link = shlex.split(self.link.replace(" -o tests/unit_tests", f" {made} -o {program}"))
             subprocess.run(link, cwd=self.build, capture_output=True, check=True)
             for number, stage in enumerate(self.stages(mutant.source)):
@@ -149,7 +150,7 @@ class Bench:
 
 
 def arguments_of(file):
-    """Mutants that cannot be told apart, each with why: its key on a line, the reason on the next, indented."""
+    """Returns the mutants argued to be equivalent, with the reason: the key on one line, the reason on the next, indented."""
     argued, key = {}, None
     for line in file.read_text().splitlines() if file.exists() else []:
         if line.startswith("  "):

@@ -4,7 +4,8 @@ written, then for data races, and prints each finding once.
 
 usage: check.py PROGRAM DRIVER LAYER [--only NAME|..] [--pass WHAT]
 
-PROGRAM is oclgrind_tests, DRIVER Oclgrind's liboclgrind-rt-icd.so, LAYER libfault_layer.so. Exit code 1: there were findings, or a result was wrong.
+PROGRAM is oclgrind_tests, DRIVER Oclgrind's liboclgrind-rt-icd.so, LAYER libfault_layer.so. Exit code 1: there were findings,
+or a result was wrong.
 """
 
 import argparse
@@ -17,17 +18,17 @@ import time
 from pathlib import Path
 
 PASSES = {"bounds": {}, "uninitialised values": {"OCLGRIND_UNINITIALIZED": "1"}, "data races": {"OCLGRIND_DATA_RACES": "1"}}
-# Oclgrind 21.10 reads what a shuffle leaves undefined as if it were an index, and crashes: parts of vectors.
+# Passes that are skipped. Oclgrind 21.10 uses the undefined part of a shuffled vector as if it were an index, and crashes.
 CANNOT = {("merkle, as on CPUs", "uninitialised values"),
           ("stencil, as on CPUs", "uninitialised values"), ("stencil, as on GPUs", "uninitialised values"),
           ("persistent stencil, as on GPUs", "uninitialised values"),
-          # Words that one work-group reads while another one writes them, on purpose.
+          # One work-group intentionally reads words while another one writes them.
           ("persistent stencil, as on GPUs", "data races"),
           ("fisher, a matrix at each point from scores drawn there, as on CPUs", "uninitialised values")}
 
 
 def findings(text):
-    """What was said, of which kernel, at which line: address, item and value of the first, and how often."""
+    """Returns the findings by message, kernel and line: address, item and value of the first, and the count."""
     found = {}
     for part in re.split(r"\n\s*\n", text):
         lines = [line.strip() for line in part.strip().splitlines()]
@@ -65,10 +66,11 @@ def main():
                     continue
                 log.unlink(missing_ok=True)
                 env = {**os.environ, "OCL_ICD_VENDORS": options.driver, "OCLGRIND_LOG": str(log), "OCLGRIND_MAX_ERRORS": "200",
-                       # Optimised, rotations are instructions it does not know, and so is a mark that inlining leaves.
+                       # In optimised code it does not know the rotate instructions, nor an attribute that inlining leaves.
                        "OCLGRIND_BUILD_OPTIONS": "-cl-opt-disable -Dalways_inline=noinline",
-                       "OCLGRIND_LOCAL_MEM_SIZE": str(1 << 20),  # kernels for CPUs take more than a GPU has
-                       # The program's first use of a buffer, four bytes: Oclgrind 21.10 then takes the buffer for that long.
+                       "OCLGRIND_LOCAL_MEM_SIZE": str(1 << 20),  # kernels for CPUs use more than a GPU has
+                       # Skips the program's first use of a buffer, which writes four bytes: Oclgrind 21.10 would take that for the buffer's
+                       # length.
                        "OPENCL_LAYERS": str(Path(options.layer).resolve()), "MGPU_FAULT_SCRIPT": "call=clEnqueueFillBuffer do=skip",
                        **variables}
                 begin = time.monotonic()

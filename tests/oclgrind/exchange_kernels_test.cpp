@@ -1,6 +1,6 @@
-// Kernels of exchanges between devices, at sizes of a few elements, under Oclgrind as
-// small_kernels_test.cpp. One device takes the place of all: what others would have put and
-// signalled is there before a launch.
+// Kernels of exchanges between devices, at sizes of a few elements, under Oclgrind as in
+// small_kernels_test.cpp. One device plays all of them: the data and signals of the others are in
+// place before a launch.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -15,10 +15,10 @@
 namespace mgpu::test {
 namespace {
 
-constexpr std::size_t kMost = 8;        // devices that kernels have arguments for
-constexpr std::size_t kFlagWords = 32;  // from one flag to the next
-constexpr Bytes kGuard = 64;            // behind what a kernel may write
-constexpr std::byte kPoison{0xa5};      // what Disguised fills memory with
+constexpr std::size_t kMost = 8;        // most devices that kernels have arguments for
+constexpr std::size_t kFlagWords = 32;  // distance of flags
+constexpr Bytes kGuard = 64;            // bytes after the memory that a kernel may write
+constexpr std::byte kPoison{0xa5};      // value with which Disguised fills memory
 
 Bytestring fetched(Buffer& buffer) {
   Bytestring bytes(buffer.size());
@@ -69,7 +69,7 @@ struct Call {
   }
 };
 
-// Whether exactly `result` stands at the call's offset, and nothing else was written.
+// Checks that `result` is at the call's offset and that nothing else was written.
 void check_output(const Call& call, Buffer& out, const Bytestring& result) {
   const Bytestring all = fetched(out);
   const Bytes begin = call.offset * call.size();
@@ -84,7 +84,7 @@ Bytestring expected(const Call& call, const std::vector<Bytestring>& in) {
   return expected_outputs(all_reduce, in, in).front();
 }
 
-// The result goes to the memory of `outs` devices.
+// Combines the inputs; the result goes to the memory of `outs` devices.
 void combine(const Call& call, std::uint32_t outs) {
   INFO(call.options(), " ", call.devices, " ", call.count, " ", call.offset);
   Disguised resources(simulator(), call.cpu);
@@ -111,8 +111,8 @@ void combine(const Call& call, std::uint32_t outs) {
   for (const auto& out : made) check_output(call, *out, result);
 }
 
-// Call `number` of the kernel that exchanges as well, in two work-groups; the others' data and
-// flags are there already.
+// Makes call `number` of the kernel that also exchanges, with two work-groups; the others' data and
+// flags are in place already.
 void exchange_at_once(const Call& call, std::uint32_t number) {
   INFO(call.devices, " ", call.self, " ", call.count);
   constexpr std::size_t kGroups = 2, kGroup = 8;
@@ -251,7 +251,7 @@ TEST_CASE("peers: signals, and one that does not come") {
   CHECK(flag(0, 2 * kMost + 1) == 1);  // and waited for 1 once
   CHECK(flag(2, 0) == 0);
   CHECK(sync(3, 0, 0b00100000) == 6);  // 5 never signalled
-  CHECK(sync(3, 0, 0b01000000) == 6);  // who was missed first is kept
+  CHECK(sync(3, 0, 0b01000000) == 6);  // the first missing device is recorded
 }
 
 }  // namespace mgpu::test

@@ -1,4 +1,4 @@
-// The device that Oclgrind simulates, and what it needs of whoever uses it.
+// The device that Oclgrind simulates, and workarounds that its users need.
 #pragma once
 
 #define CL_TARGET_OPENCL_VERSION 300
@@ -13,15 +13,15 @@
 
 namespace mgpu::test {
 
-// Where it looks for values that were never written, Oclgrind 21.10 crashes in threads that write
-// and have not made a context. The backend makes its contexts, and builds programs, which writes
-// their constants, in threads of their own.
+// When it looks for values that were never written, Oclgrind 21.10 crashes in threads that write
+// and have not made a context. The backend uses separate threads to make contexts and to build
+// programs, which writes their constants.
 inline void let_this_thread_write() {
   clCreateContextFromType(nullptr, CL_DEVICE_TYPE_ALL, nullptr, nullptr, nullptr);
 }
 
-// kernels/*.cl, but what peer_ptx.cl has of PTX, which nobody but NVIDIA's compiler reads. What is
-// awaited is there before a launch, or does not come: a limit of ~0 is over at once.
+// Returns kernels/*.cl without the PTX of peer_ptx.cl, which only NVIDIA's compiler can read.
+// Awaited data is there before a launch or does not come: a limit of ~0 expires at once.
 inline std::span<const EmbeddedText> kernels_without_ptx() {
   static std::vector<EmbeddedText>& texts =
       *new std::vector<EmbeddedText>(embedded_kernels().begin(), embedded_kernels().end());
@@ -38,7 +38,8 @@ inline std::span<const EmbeddedText> kernels_without_ptx() {
   return texts;
 }
 
-// One device, never released: Oclgrind has nothing left to release with when static objects go.
+// Returns one device, which is never released: when static objects are destroyed, Oclgrind has
+// nothing left to release it with.
 inline OpenDevice& simulator() {
   let_this_thread_write();
   static Backend& backend = *make_cl_backend({kernels_without_ptx(), {}}).release();
@@ -53,8 +54,8 @@ inline void finish(OpenDevice& device) {
   device.take(batch);
 }
 
-// The simulator says that it is a GPU, of no vendor. Unrolled, kernels take minutes to compile for
-// it.
+// Resources that claim to be a CPU's or a GPU's: the simulator says that it is a GPU of no vendor.
+// Unrolled kernels take minutes to compile for it.
 class Disguised final : public DeviceResources {
  public:
   Disguised(OpenDevice& device, bool cpu)
@@ -62,8 +63,9 @@ class Disguised final : public DeviceResources {
     traits_.cpu = cpu;
   }
   const DeviceTraits& traits() const override { return traits_; }
-  // Full of what no kernel may use. Of a buffer that the host wrote a part of before all of it,
-  // Oclgrind 21.10 loses sight: what is never written in it is found by results that are wrong.
+  // Returns a buffer full of bytes that no kernel may use. Oclgrind 21.10 stops tracking a buffer
+  // of which the host wrote a part before all of it; values never written in it show as wrong
+  // results.
   std::unique_ptr<Buffer> allocate(Bytes size) override {
     auto buffer = real_.allocate(size);
     const std::vector<std::byte> poison(size, std::byte{0xa5});

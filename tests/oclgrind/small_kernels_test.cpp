@@ -1,5 +1,5 @@
-// Every kernel once, at sizes of a few items, as GPUs and as CPUs launch it: to be run under
-// Oclgrind, which interprets each instruction (check.py does). Results are verified on the way.
+// Runs every kernel once, at sizes of a few items, as GPUs and as CPUs launch it. To be run under
+// Oclgrind, which interprets each instruction (check.py does so). Results are verified too.
 #include <dlfcn.h>
 #include <doctest/doctest.h>
 
@@ -11,8 +11,8 @@
 namespace mgpu::test {
 namespace {
 
-// What a worker does, on this thread: Oclgrind 21.10 crashes when another one launches while it
-// looks for uninitialised values.
+// Does the work of a worker on this thread: Oclgrind 21.10 crashes if another thread launches while
+// it looks for uninitialised values.
 void compute(Workload& workload, Mode mode, bool cpu, Items slice = 0) {
   INFO(to_string(mode), cpu ? " as on CPUs" : " as on GPUs");
   OpenDevice& device = simulator();
@@ -115,7 +115,7 @@ void compute_stencils(bool cpu) {
         if (*kind == 's') options["radius"] = radius;
         if (split) options["split"] = "blocks";
         if (!split && *kind == 'j') options["check-every"] = "1";
-        // Of two devices one does it all.
+        // One of the two devices computes everything.
         compute(*workload_of("stencil", static_cast<std::uint64_t>(size), options, split ? 2 : 1),
                 cpu ? Mode::resident : Mode::end_to_end, cpu);
       }
@@ -152,7 +152,7 @@ void compute_tropical(bool cpu) {
 }  // namespace
 }  // namespace mgpu::test
 
-// Instead of the loader's, which it calls.
+// Replaces the loader's function, and calls it.
 extern "C" cl_int CL_API_CALL clBuildProgram(cl_program program, cl_uint count,
                                              const cl_device_id* devices, const char* options,
                                              void(CL_CALLBACK* notify)(cl_program, void*),
@@ -226,7 +226,7 @@ TEST_CASE("fisher, closed forms") {
 TEST_CASE("stencil, as on GPUs") { compute_stencils(kAsGpu); }
 TEST_CASE("stencil, as on CPUs") { compute_stencils(kAsCpu); }
 
-// Of one work-group, which is its own neighbour: others would only begin when it ends.
+// Uses one work-group, which is its own neighbour: others would only begin when it ends.
 TEST_CASE("persistent stencil, as on GPUs") {
   for (const char* precision : {"fp32", "fp64"})
     compute("stencil", 37, {{"precision", precision}, {"iterations", "4"}, {"steps", "persistent"}},

@@ -1,5 +1,6 @@
-// The OpenCL backend on whatever devices there are, also with handicaps: PoCL is enough, its
-// sub-devices make several. Only lower bounds of times are checked, which hold on a busy machine.
+// Tests of the OpenCL backend on any devices, also throttled ones: PoCL is enough, and its
+// sub-devices serve as several. Only lower bounds of times are checked, because those hold on a
+// busy machine.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -20,7 +21,7 @@ namespace {
 
 using testing::test_devices;
 
-// The sum, what slows a GPU down, and one that does not build.
+// The sum, the kernel that slows a GPU down, and one that does not build.
 const std::vector<EmbeddedText> kBackendKernels = [] {
   std::vector<EmbeddedText> kernels{
       kSumKernel,
@@ -145,7 +146,7 @@ TEST_CASE(
     std::uint64_t epoch = open->notifier().epoch();
     open->stream().upload(*in, 0, std::as_bytes(std::span(values)));
     BatchId batch = open->submit();
-    open->notifier().wait(epoch, far_too_long);  // nobody polls
+    open->notifier().wait(epoch, far_too_long);  // no thread polls
     CHECK(open->notifier().epoch() == epoch + 1);
     CHECK(open->complete(batch));
     open->take(batch);
@@ -176,7 +177,8 @@ TEST_CASE("backend: built programs are kept, a damaged file is replaced") {
   platforms.front().getDevices(CL_DEVICE_TYPE_ALL, &devices);
   const cl::Device& device = devices.front();
   const cl::Context context(device);
-  // The backend's own, but for PoCL's devices: those keep their programs themselves.
+  // Tests the backend's own cache, which it does not use for PoCL's devices: PoCL caches its
+  // programs itself.
   const ClProgramCache cache(folder.path);
   const auto build = [&](const char* options = "-DUNUSED=1", const char* end = "") {
     cache.build(context, device, "sum.cl", std::string(kSumKernel.text) + end, options);
@@ -191,13 +193,13 @@ TEST_CASE("backend: built programs are kept, a damaged file is replaced") {
   const auto size = std::filesystem::file_size(file);
   build();
   CHECK(std::filesystem::file_size(file) == size);
-  std::filesystem::resize_file(file, size - 100);  // the key is whole, the binary is not
+  std::filesystem::resize_file(file, size - 100);  // the key is whole, the binary is truncated
   build();
   CHECK(std::filesystem::file_size(file) == size);
   std::ofstream(file) << "garbage";
   build();
   CHECK(std::filesystem::file_size(file) == size);
-  // It is that of one platform, device, driver, text and set of options.
+  // The cached file belongs to one platform, device, driver, text and set of options.
   std::ifstream kept(file, std::ios::binary);
   std::vector<std::string> lines(6);
   for (std::string& line : lines) std::getline(kept, line);

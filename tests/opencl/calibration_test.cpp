@@ -1,5 +1,5 @@
-// Calibration on whatever devices there are: the kernels compute what they should, figures are
-// possible, memory is counted.
+// Calibration on any devices: the kernels compute what they should, the figures are possible,
+// memory is counted.
 #include "lib/measure/calibration.hpp"
 
 #include <doctest/doctest.h>
@@ -63,8 +63,8 @@ TEST_CASE("calibration: the floating-point kernels do all the multiply-adds that
   OpenDevice& device = *devices.open.front();
   constexpr std::size_t items = 8;
   const auto out = device.resources().allocate(items * sizeof(double));
-  // x * 0.5 + 0 leaves x / 2^48 of every chain after one loop: exact, and another number after 47
-  // or 49 steps.
+  // x * 0.5 + 0 leaves x / 2^48 of every chain after one loop: an exact number, which 47 or 49
+  // steps would not give.
   const auto expected = [](std::size_t item) {
     return std::ldexp(8.0 * static_cast<double>(item) + 28, -48);
   };
@@ -87,7 +87,7 @@ TEST_CASE("calibration: the copy kernel moves every element, in ranges and inter
   OpenDevice& device = *devices.open.front();
   constexpr std::uint32_t items = 16, each = 8;
   std::vector<std::uint32_t> values(items * each *
-                                    4);  // both variants move 16 bytes an element here
+                                    4);  // both variants move 16 bytes per element here
   for (std::size_t i = 0; i < values.size(); ++i)
     values[i] = static_cast<std::uint32_t>(i * 2654435761u);
   for (const char* options : {kVectors, kScalars}) {
@@ -129,15 +129,14 @@ TEST_CASE("calibration: free memory shrinks with what is allocated, and parts of
   const Bytes before = first.free_memory(), taken = Bytes{64} << 20;
   CHECK(before > 0);
   CHECK(before <= devices.facts.front().global_memory);
-  if (!devices.facts.front().is_cpu()) return;  // of a GPU a driver tells, when it likes
+  if (!devices.facts.front().is_cpu()) return;  // drivers of GPUs report memory with delay
   const auto buffer = devices.open.back()->resources().allocate(taken);
   CHECK(first.free_memory() == before - taken / devices.open.size());
   const auto count = devices.open.size();
   devices.open.resize(
-      1);  // the others leave their share; what is allocated stays until it is freed
+      1);  // the others release their share; allocated memory stays until it is freed
   CHECK(first.free_memory() >= before * count - taken);
-  CHECK(first.free_memory() <
-        before * count - taken + count);  // a total that the parts do not divide evenly
+  CHECK(first.free_memory() < before * count - taken + count);  // the total may not divide evenly
 }
 
 }  // namespace mgpu::testing

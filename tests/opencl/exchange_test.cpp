@@ -1,5 +1,5 @@
-// Exchange between OpenCL devices: what arrives over each path, and collectives against plain
-// loops.
+// Exchange between OpenCL devices: the data that arrives over each path, and collectives compared
+// with plain loops.
 #include <doctest/doctest.h>
 
 #include <chrono>
@@ -16,9 +16,9 @@ namespace {
 using testing::machine;
 
 constexpr std::uint64_t kLargest =
-    300'007;  // elements: pieces of a staged put, and what is scattered and gathered
+    300'007;  // elements: several pieces of a staged put, scattered and gathered
 
-// The devices of this machine; one that is alone is opened twice, each time in a context of its
+// Returns the devices of this machine; a lone device is opened twice, each time in a context of its
 // own.
 std::vector<std::unique_ptr<OpenDevice>>& devices_here() {
   static std::vector<std::unique_ptr<OpenDevice>> twice;
@@ -60,8 +60,8 @@ TEST_CASE("exchange: collectives on every path equal plain loops, the same bits 
   }
 }
 
-// One device, opened often: what a device sends to all others at once does not fit into its slots,
-// pieces of one put to each of four, and puts to each of nine.
+// One device is opened several times. What it sends to all others at once does not fit into its
+// slots: neither the pieces of one put to each of four, nor the puts to each of nine.
 TEST_CASE("exchange: more devices than slots, staged, also with several calls enqueued together") {
   for (const auto& sizes : {std::pair<std::size_t, std::uint64_t>{4, 1'200'001}, {9, 300'007}}) {
     const std::size_t count = sizes.first;
@@ -89,7 +89,7 @@ TEST_CASE("exchange: every type and operation, of odd sizes") {
   for (const Element element : all_elements()) {
     if (element == Element::f64 && !devices_here().front()->resources().traits().fp64) continue;
     for (const Reduction reduction : all_reductions()) {
-      // Each is a kernel: in the quick tier every type with one operation.
+      // Each combination is a kernel: the quick tier has one operation for every type.
       if (!testing::is_thorough() &&
           static_cast<std::size_t>(element) % 3 != static_cast<std::size_t>(reduction))
         continue;
@@ -106,7 +106,7 @@ TEST_CASE("exchange: a lost device ends what the others wait for, and the check 
   const DeviceIndex other{1};
   connected.group().peer({0}).sync({}, std::span(&other, 1));
   const BatchId batch = device.submit();
-  // On a busy machine what comes before the wait takes a while to end.
+  // On a busy machine the commands before the wait take a while to end.
   const auto begin = std::chrono::steady_clock::now();
   do {
     CHECK_FALSE(device.complete(batch));

@@ -1,6 +1,6 @@
-// Fisher matrices on the devices there are: every regime in both modes against the references, with
-// the same bits whatever the strategy, the slices and the kernels (those for CPUs, and those for
-// GPUs run on whatever there is).
+// Fisher matrices on the present devices: every regime in both modes compared with the references.
+// The bits must not depend on the strategy, the slices or the kernels (those for CPUs, and those
+// for GPUs, which run on any device).
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -32,8 +32,8 @@ std::string digest_of(const SuiteParams& params, const How& how) {
   return testing::digest_of(*test::suite_named("fisher").make(params), how);
 }
 
-// By the devices' own kernels, on all or the first, and by those for GPUs on one, as each device
-// builds its own.
+// Checks that the digest is the same by the devices' own kernels, on all devices or the first, and
+// by the kernels for GPUs on one, as each device builds them.
 void check_one_digest(const SuiteParams& params, std::size_t devices = 1, bool by_gpus = true) {
   const std::string first = digest_of(params, {"equal", Mode::resident, Path::own, 0, devices});
   CHECK(digest_of(params, {"dynamic", Mode::end_to_end, Path::own, 1, devices}) == first);
@@ -70,10 +70,10 @@ TEST_CASE("fisher: matrices from scores drawn at each point are those of the sam
         params_with(300, {{"regime", "models"}, {"scores", "37"}, {"model", model}, {"dim", dim}}));
 }
 
-// A kernel for each takes a third of a second to build: those left out (normal-variance,
-// exponential, Laplace, binomial) differ from one here by a factor, and every run of the suite
-// verifies its own. By the GPUs' only where it is another one: fp64 keeps places, fp32 finds them.
-// The quick tier has those of which the next test has no values.
+// Building a kernel for each family takes a third of a second. The families left out
+// (normal-variance, exponential, Laplace, binomial) differ from one here by a factor, and every run
+// of the suite verifies its own. The GPUs' kernels run only if they differ: fp64 stores places,
+// fp32 finds them. The quick tier has the families that the next test does not cover.
 TEST_CASE("fisher: closed forms are right, one digest for all") {
   using FamilyCase = std::tuple<const char*, const char*, const char*>;
   for (const auto& [name, precision, dim] :
@@ -99,7 +99,7 @@ namespace {
 
 using Rows = std::vector<std::vector<double>>;
 
-// A file of rows that is gone at the end.
+// A file of rows that is removed by the destructor.
 template <class Real>
 class RowsFile {
  public:
@@ -124,8 +124,8 @@ class RowsFile {
 
 }  // namespace
 
-// Where textbook formulas cancel, and near the ends of the range: all are held against the
-// reference, to 16 units in the last place and little more.
+// Tests values at which textbook formulas cancel and values near the ends of the range, compared
+// with the reference to little more than 16 units in the last place.
 TEST_CASE("fisher: closed forms keep their digits at the ends of the range" *
           testing::if_thorough()) {
   struct Edges {

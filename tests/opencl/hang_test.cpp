@@ -1,5 +1,5 @@
-// An OpenCL device that hangs: its queues wait for an event of the test's. Whatever is asked of it
-// ends at its limit, and nothing that it may still use is given back.
+// An OpenCL device that hangs: its queues wait for an event of the test. Every operation on it ends
+// at its limit, and nothing that it may still use is released.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -34,7 +34,7 @@ struct Stuck {
   }
   ~Stuck() { let_go(); }
   ClDevice& device() { return static_cast<ClDevice&>(*open); }
-  // Uploads hang from now on, and kernels enqueued after one.
+  // Makes uploads hang from now on, and kernels enqueued after one.
   void hang() {
     gate = cl::UserEvent(device().context());
     const std::vector<cl::Event> gates{gate};
@@ -76,7 +76,7 @@ TEST_CASE("hang: a wait for a batch ends, it is drained only when its commands h
   CHECK_FALSE(try_drain(*stuck.backend, *stuck.open));
   stuck.let_go();
   CHECK(try_drain(*stuck.backend, *stuck.open));
-  stuck.enqueue();  // and is of use again
+  stuck.enqueue();  // the device can be used again
   CHECK_NOTHROW(finish_batch(*stuck.backend, *stuck.open, stuck.open->submit()));
 }
 
@@ -135,13 +135,13 @@ TEST_CASE("hang: closing the device does not wait for it") {
   stuck.in.reset();
   stuck.out.reset();
   CHECK(stuck.open == nullptr);
-  // It hangs for ever: when commands went on whose device was closed, PoCL 3.1 crashed in 26 of 31
-  // runs on a busy machine.
+  // It hangs for ever: when commands resumed after their device was closed, PoCL 3.1 crashed in 26
+  // of 31 runs on a busy machine.
   leak(std::exchange(stuck.gate, {}));
 }
 
-// Not by default: PoCL 3.1 crashes in two of five runs when the held map goes on
-// (pocl_update_event_running calls what was freed).
+// Skipped by default: PoCL 3.1 crashes in two of five runs when the stalled map resumes
+// (pocl_update_event_running uses freed memory).
 TEST_CASE("hang: pinning and unpinning end at the limit" * doctest::skip()) {
   Stuck stuck;
   std::vector<std::byte> memory(1 << 16);

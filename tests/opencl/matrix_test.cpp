@@ -1,5 +1,5 @@
-// Products on the devices there are, bit for bit against a chain of fma on the host: every axis,
-// ragged shapes, both kernel paths, and what BLAS says of zeros, NaN and infinities.
+// Products on the present devices, compared bit for bit with a chain of fma on the host: every
+// axis, ragged shapes, both kernel paths, and the rules of BLAS for zeros, NaN and infinities.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -31,11 +31,13 @@ SuiteParams product(std::uint64_t rows, std::uint64_t columns, std::uint64_t inn
 }
 
 template <class Real>
-Real* numbers(std::span<const std::byte> bytes) {  // operands are ours until they are uploaded
+// Operands may be written until they are uploaded.
+Real* numbers(std::span<const std::byte> bytes) {
   return reinterpret_cast<Real*>(const_cast<std::byte*>(bytes.data()));
 }
 
-// How many elements of C are not the bits that the chain of fma gives; NaN equals NaN.
+// Returns the number of elements of C whose bits differ from those of the chain of fma; NaN equals
+// NaN.
 template <class Real>
 std::size_t count_wrong(const MatrixWorkload& workload) {
   const Problem& problem = workload.problem();
@@ -74,8 +76,8 @@ void check_product(const SuiteParams& params, const How& how = {}) {
 }  // namespace
 
 TEST_CASE("matrix: ragged products are the chain of fma by every axis, mode, precision and path") {
-  // Each is a kernel of its own, which PoCL compiles for seconds: the quick tier has those in which
-  // every two choices meet but for what the next tests have.
+  // Each combination is a kernel of its own, which PoCL compiles for seconds: the quick tier has
+  // those that contain every pair of choices, except those that the next tests cover.
   auto chosen = testing::one_in(5);
   for (const Path path : {Path::own, Path::gpu}) {
     for (const bool wide : {false, true}) {
@@ -110,7 +112,7 @@ TEST_CASE("matrix: rows, columns, scalars, aligned shapes and larger tiles, on b
                             static_cast<std::uint64_t>(inner), {{"axis", "cols"}}),
                     {.path = Path::gpu});
   }
-  // Items of 64.
+  // Uses items of 64.
   check_product(product(600, 520, 30, {{"axis", "tiles"}}),
                 {"dynamic", Mode::resident, Path::gpu, 0, 1});
 }
@@ -138,7 +140,8 @@ TEST_CASE("matrix: integer operands are verified exactly, one element off, or mi
   CHECK(status() == Verdict::Status::failed);
 }
 
-// What a user's files may hold: bit for bit what the chain gives, and called right.
+// A user's files may hold such values: the result must equal the chain bit for bit, and pass
+// verification.
 TEST_CASE("matrix: products that overflow or are below the smallest normal number are right") {
   for (const auto& [wide, path] : {std::pair{false, Path::own}, {true, Path::own}}) {
     for (const double factor : {wide ? 1e155 : 1.5e19, wide ? 1e-156 : 1e-20}) {

@@ -1,5 +1,5 @@
-// Merkle trees on the devices there are, against the recursion of RFC 6962 on OpenSSL: sizes and
-// shapes, both kernel paths.
+// Merkle trees on the present devices, compared with the recursion of RFC 6962 on OpenSSL: sizes
+// and shapes, both kernel paths.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ void check_size(TreeKind kind, std::uint64_t count, const How& how) {
         hex(testing::recursive_root(kind, testing::split_leaves(leaves.bytes()))));
 }
 
-// The strategies and modes by turns.
+// Cycles through the strategies and modes.
 How how_of(std::size_t turn, Path path, Items pipeline = 0) {
   const auto& all = all_strategies();
   return {all[turn % all.size()].name, turn % 2 ? Mode::resident : Mode::end_to_end, path,
@@ -63,7 +63,7 @@ TEST_CASE("merkle: small trees and those around powers of two have the reference
       for (const std::uint64_t leaves : {power - 1, power, power + 1})
         check_size(kind, leaves, {"dynamic", Mode::end_to_end});
   }
-  // Each kind is a kernel for each size of work-groups; the other tests have that of digests.
+  // Each kind is a kernel for each size of work-groups; the other tests cover that of digests.
   for (const TreeKind kind : testing::first_when_quick(
            1, {TreeKind::rfc6962, TreeKind::plain, TreeKind::rfc6962_digests}))
     for (const std::uint64_t leaves : testing::first_when_quick<std::uint64_t>(
@@ -110,7 +110,7 @@ TEST_CASE("merkle: a short last leaf is hashed as it is, whatever its length and
   for (const Path path : {Path::own, Path::gpu}) {
     for (std::size_t n = 0; n < (testing::is_thorough() ? 70u : 40u);
          n += testing::is_thorough() ? 1 : 13) {
-      const std::size_t whole = n < 36 ? n : n * 137 % 2999;  // leaves before it
+      const std::size_t whole = n < 36 ? n : n * 137 % 2999;  // leaves before the last one
       const auto bytes = random.bytes().first(32 * whole + 1 + n * 7 % 31);
       CHECK(root(bytes, how_of(n, path, 1 + n % 40)) ==
             hex(testing::recursive_root_of_bytes(bytes)));

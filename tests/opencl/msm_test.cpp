@@ -1,6 +1,6 @@
-// Multi-scalar multiplication on the devices there are, against OpenSSL term by term and against
-// known discrete logarithms. On CPUs both ways of launching are run; on an NVIDIA GPU its carry
-// chains and the portable kernels; unrolled ones only where there is a GPU.
+// Multi-scalar multiplication on the present devices, compared with OpenSSL term by term and with
+// known discrete logarithms. CPUs run both ways of launching; an NVIDIA GPU runs its carry chains
+// and the portable kernels; unrolled kernels run only if there is a GPU.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -20,7 +20,7 @@ using testing::Path;
 constexpr Curve kCurves[] = {Curve::bn254, Curve::bls12_381};
 constexpr Mode kModes[] = {Mode::resident, scalars_mode, Mode::end_to_end};
 
-// PoCL takes minutes for unrolled products.
+// Returns the option that avoids unrolled products, for which PoCL takes minutes.
 std::string rolled() {
   return testing::machine().open.front()->resources().traits().cpu ? " -DMSM_ROLLED" : "";
 }
@@ -28,7 +28,8 @@ std::string rolled() {
 // Widths of windows: each is a set of kernels, which PoCL compiles for seconds.
 constexpr unsigned kNarrow = 4, kWide = 9;
 
-// GPUs' kernels are run in the thorough tier: PoCL compiles them for half a minute per curve.
+// Returns the path of GPUs only in the thorough tier: PoCL compiles their kernels for half a minute
+// per curve.
 Path gpu_path() { return testing::is_thorough() ? Path::gpu : Path::own; }
 
 How how(Path path, const std::string& strategy = "equal", Mode mode = Mode::resident,
@@ -101,7 +102,7 @@ TEST_CASE("msm: points made on a device are those made on the host, to the last 
           testing::if_thorough()) {
   for (const Curve curve : kCurves) {
     Terms terms = Terms::random(curve, 50, Scalars::uniform, 12, 1);
-    // One term at a time: with scalar 1 for it alone, the sum is that point.
+    // Checks one term at a time: if its scalar is 1 and all others are 0, the sum is that point.
     for (const std::size_t at : {0u, 1u, 15u, 16u, 48u, 49u}) {
       Terms one = Terms::seeded(curve, 50, Scalars::uniform, 12, 1);
       for (std::size_t i = 0; i < 50; ++i) one.scalars()[i] = Scalar{i == at, 0, 0, 0};

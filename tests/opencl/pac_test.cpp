@@ -1,6 +1,6 @@
-// Phase-amplitude coupling on the devices there are: against the reference, with the same bits
-// whatever is split, by whatever strategy, and by either way of surrogates, those for GPUs run on
-// whatever there is.
+// Phase-amplitude coupling on the present devices, compared with the reference. The bits must not
+// depend on the axis that is split, the strategy or the way of surrogates; the kernels for GPUs run
+// on any device.
 #include <doctest/doctest.h>
 
 #include "suites/pac/pac_workload.hpp"
@@ -33,7 +33,7 @@ TEST_CASE("pac: all axes, both modes, all ways of surrogates and kernels have on
   for (const char* axis : {"batch", "channel", "permutation"})
     CHECK(digest_of({{"axis", axis}}, {"dynamic", Mode::end_to_end, Path::own, 1}) == first);
   CHECK(digest_of({{"sums", "transform"}}, kOne) == first);
-  // Slices of one, two and four classes: transforms of every modulus.
+  // Slices of one, two and four classes give transforms of every modulus.
   CHECK(digest_of({{"axis", "permutation"}, {"sums", "transform"}},
                   {"dynamic", Mode::resident, Path::own, 3, 1}) == first);
   CHECK(digest_of({{"axis", "channel"}, {"sums", "transform-local"}},

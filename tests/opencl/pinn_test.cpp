@@ -1,5 +1,5 @@
-// Suite pinn on the devices there are: all ways compute the same bits, for every equation, and what
-// is verified fails where it is wrong.
+// Suite pinn on the present devices: all ways compute the same bits for every equation, and
+// verification fails if a result is wrong.
 #include <doctest/doctest.h>
 
 #include "lib/exec/leak.hpp"
@@ -22,8 +22,8 @@ SuiteParams params_with(std::uint64_t size, const test::Options& options) {
   return test::suite_params("pinn", size, options, 7);
 }
 
-// A device's stream, which counts how many launches follow where so many were announced as one
-// command.
+// A device's stream that counts the launches announced as the latest series, and those that
+// followed.
 class CountedSeries final : public Stream {
  public:
   explicit CountedSeries(Stream& real) : real_(real) {}
@@ -48,7 +48,7 @@ class CountedSeries final : public Stream {
   Stream& real_;
 };
 
-// A training on one device, without an executor.
+// Trains on one device, without an executor.
 std::string train(PinnWorkload& workload, DeviceResources& device, Way way) {
   TrainingProgram program(workload, device, Mode::resident, std::move(way),
                           workload.problem().shards);
@@ -90,13 +90,13 @@ TEST_CASE("pinn: shards in local memory and layers in tiles compute the bits dif
   struct Training {
     const char *equation, *layers, *shards;
   };
-  // Steps of 2 x 32 are one launch where shards are; of 32 shards they are added in two turns.
+  // With shards in local memory, a step of a network of 2 x 32 is one launch; 32 shards are added
+  // in two turns.
   for (const Training& training :
        testing::first_when_quick(1, {Training{"burgers", "3", "4"}, {"helmholtz", "2", "32"}})) {
     const auto [equation, layers, shards] = training;
     INFO(training.equation, " ", training.layers);
-    // A width of 32: no neuron is there for the tiles alone, so that digests are of the same
-    // parameters.
+    // With a width of 32 there are no padding neurons, so that digests are of the same parameters.
     const SuiteParams params = params_with(150, {{"problem", equation},
                                                  {"layers", layers},
                                                  {"width", "32"},
@@ -177,8 +177,9 @@ TEST_CASE(
     REQUIRE(as_gpu.try_out([&](Stream& stream) {
       CountedSeries counted(stream);
       program.enqueue(members, 0, counted);
-      CHECK(counted.announced == 4 + 1);                 // four steps, and new points once
-      CHECK(counted.launches == counted.announced + 6);  // what the last member ends with is kept
+      CHECK(counted.announced == 4 + 1);  // four steps, and new points once
+      // The final state of the last member is saved.
+      CHECK(counted.launches == counted.announced + 6);
     }));
     program.finished(members);
   };
@@ -196,7 +197,7 @@ TEST_CASE(
   CHECK(looked_at == 5);
   CHECK(verdict.found.curves.front().values.size() == 4);
   const std::string digest = workload.digest();
-  // The same member as another one's: its losses are not those of its seed.
+  // Gives member 2 another ending, whose losses are not those of its seed.
   workload.begin_sample();
   for (const Slice& members : {Slice{0, 2}, Slice{2, 4}, Slice{4, 5}}) run(members);
   Ending other;
@@ -239,7 +240,8 @@ TEST_CASE("pinn: parts of a domain are right, one whose neighbour was another is
   completion();
   const Verdict verdict = workload.verify(VerifyLevel::full, 1);
   CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
-  // The bias of the output: the step from it to what came after is as before.
+  // Changes the bias of the output: the difference between the states before and after stays the
+  // same.
   Ending other = workload.ending(1);
   other.before.back() += 0.25F;
   other.parameters.back() += 0.25F;
@@ -281,7 +283,7 @@ TEST_CASE("pinn: a training that is stopped ends, though a device waits for what
     const RawSample sample = machine.executor->run(request);
     CHECK(sample.interrupted);
     for (OpenDevice* device : devices) CHECK(try_drain(*machine.backend, *device));
-    CHECK_THROWS_AS(group->check({0}), Error);  // it is of no use any more
+    CHECK_THROWS_AS(group->check({0}), Error);  // the group cannot be used any more
   }
   workload.disconnect();
 }

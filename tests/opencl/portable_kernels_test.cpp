@@ -1,6 +1,5 @@
-// Kernels of the tropical, geometric and pipeline suites that GPUs of other vendors than NVIDIA are
-// given, on the devices there are: those of CPUs and of NVIDIA are run by the tests of the command
-// line.
+// Kernels of the tropical, geometric and pipeline suites for GPUs of vendors other than NVIDIA, on
+// the present devices. The tests of the command line run those of CPUs and of NVIDIA.
 #include <doctest/doctest.h>
 
 #include "tests/support/machine.hpp"
@@ -29,7 +28,7 @@ TEST_CASE(
             {.path = Path::gpu});
 }
 
-// With blocks that are closed in two steps.
+// Uses blocks that are closed in two steps.
 TEST_CASE("portable kernels: rounds of shortest paths give Dijkstra's lengths and paths") {
   digest_of(*workload_with("tropical", 290,
                            {{"op", "apsp"},

@@ -1,5 +1,5 @@
-// Kernels of the stencil suite that wait for each other, on the devices there are, where they wait
-// for what does not come.
+// Kernels of the stencil suite that wait for each other, on the present devices, in cases in which
+// what they wait for does not come.
 #include <doctest/doctest.h>
 
 #include <array>
@@ -26,7 +26,7 @@ struct Waiting {
   explicit Waiting(Bytes mail_bytes)
       : mail(resources.allocate(mail_bytes)), theirs(resources.allocate(mail_bytes)) {}
 
-  // Launches with zeros in these buffers; returns what then stands in `status`.
+  // Launches with zeros in these buffers; returns the final value of `status`.
   std::uint32_t launch(const Kernel& kernel, const Grid& grid, std::span<Buffer* const> cleared,
                        std::initializer_list<KernelArg> args) {
     std::uint32_t seen = 0;

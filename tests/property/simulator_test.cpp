@@ -1,6 +1,6 @@
-// What holds for every simulation, whatever the strategy: all work is done, never faster than the
-// rates and the link allow, never slower than everything one after the other. A failing case prints
-// its seed.
+// Properties of every simulation, whatever the strategy: all work is done, never faster than the
+// rates and the link allow, and never slower than all steps in sequence. A failing case prints its
+// seed.
 #include "lib/plan/simulator.hpp"
 
 #include <doctest/doctest.h>
@@ -73,15 +73,15 @@ struct SimulatorCase {
   std::vector<DeviceEstimate> estimates;
 };
 
-// ns that the bytes take alone.
+// Returns the ns that the bytes take if nothing else uses the link.
 double alone(double bytes, double own, double link) {
   const double rate = std::min(own > 0 ? own : std::numeric_limits<double>::infinity(),
                                link > 0 ? link : std::numeric_limits<double>::infinity());
   return bytes / rate * 1e9;
 }
 
-// All that a device does, one command after the other; a source may let it collect after every
-// slice. 1 ns of rounding each.
+// Returns the time of all commands of a device in sequence; a source may let it collect after every
+// slice. Each adds 1 ns of rounding.
 double serial(const PlanRequest& request, const DeviceEstimate& device,
               const SimulatedDevice& did) {
   const auto slices = static_cast<double>(did.slices), items = static_cast<double>(did.items);

@@ -1,6 +1,6 @@
-// What every strategy promises, over thousands of random cases: each item exactly once, limits
-// kept, no deadlock, the same answers for the same question, and balance. A failing case prints its
-// seed; `StrategyCase(seed)` makes it again.
+// Properties of every strategy, over thousands of random cases: each item exactly once, limits
+// kept, no deadlock, the same answers to the same questions, and balance. A failing case prints its
+// seed; `StrategyCase(seed)` recreates it.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -44,7 +44,7 @@ struct StrategyCase {
       real.push_back({rate, e.fits, seconds(e.launch)});
     }
     draw_surroundings();
-    Items& least = estimates[between(0, n - 1)].fits;  // one that can work for sure
+    Items& least = estimates[between(0, n - 1)].fits;  // at least one device can work
     least = std::max({least, request.granularity, Items{1}});
     for (std::size_t i = 0; i < n; ++i) real[i].fits = estimates[i].fits;
     request.devices = estimates;
@@ -57,8 +57,8 @@ struct StrategyCase {
   }
   bool one_in(std::uint64_t n) { return between(1, n) == 1; }
 
-  // What only some strategies look at; a driver without transfers need not know. Some devices may
-  // be in reserve.
+  // Draws values that only some strategies use; a driver without transfers need not know them. Some
+  // devices may be spares.
   void draw_surroundings() {
     if (one_in(2)) request.mode = Mode::end_to_end;
     if (one_in(2)) request.cost.in_bytes = static_cast<double>(between(1, 100));
@@ -91,7 +91,7 @@ struct StrategyCase {
     for (DeviceEstimate& e : estimates) e.fixed_shared = e.fixed / 2;
   }
 
-  // Some devices take less than they said; one keeps its word.
+  // Makes some devices take less than they claimed; at least one keeps its word.
   void make_some_lie() {
     std::size_t honest = 0;
     for (std::size_t i = 0; i < real.size(); ++i) {
@@ -108,7 +108,8 @@ struct StrategyCase {
   std::vector<DrivenDevice> real;
 };
 
-// With its standard parameters, and with every other name of a parameter that has names.
+// Returns the standard parameters, and variants with every other value of a parameter whose values
+// have names.
 std::vector<StrategyParams> parameters_of(const StrategyInfo& info) {
   std::vector<StrategyParams> all(1);
   for (const StrategyParam& param : info.params) {
@@ -120,7 +121,7 @@ std::vector<StrategyParams> parameters_of(const StrategyInfo& info) {
 
 using Check = std::function<void(const Strategy& strategy, StrategyCase& c, std::uint64_t seed)>;
 
-// Each strategy, or the one of this name, under each of its parameters.
+// Runs the check for each strategy, or the one of this name, with each of its parameters.
 void for_random_cases(const Check& check, std::string_view name = "") {
   for (const StrategyInfo& info : all_strategies()) {
     if (!name.empty() && info.name != name) continue;
@@ -142,13 +143,13 @@ void check_all_done(const Driven& result, const StrategyCase& c) {
   CHECK(std::accumulate(result.items.begin(), result.items.end(), Items{0}) == c.request.items);
 }
 
-// A granule; along a tree, either end of a share may move by a sixteenth of it.
+// Returns the granule; along a tree, either end of a share may move by a sixteenth of it.
 double granule_of(const StrategyCase& c, double share) {
   const auto granule = static_cast<double>(c.request.granularity);
   return c.request.merge.tree ? granule + (share + granule) / 7 : granule;
 }
 
-// Shares are within one granule of the ideal by these weights, or near it along a tree.
+// Checks that shares are within one granule of the ideal by these weights, or near it along a tree.
 void check_shares(const Driven& result, const StrategyCase& c, const std::vector<double>& weights,
                   bool along_tree) {
   const double sum = std::accumulate(weights.begin(), weights.end(), 0.0);
@@ -165,7 +166,8 @@ void check_one_range_each(const Driven& result) {
     for (std::size_t k = 1; k < slices.size(); ++k) CHECK(slices[k].begin == slices[k - 1].end);
 }
 
-// Which devices of a case can take part, and the weight of each for one of the static strategies.
+// Returns which devices of a case can take part, as the weight of each for one of the static
+// strategies.
 std::vector<double> static_weights(std::string_view strategy, const StrategyCase& c) {
   const std::vector<bool> takes_part = taking_part(c.request);
   std::vector<double> weights, able;
@@ -176,12 +178,13 @@ std::vector<double> static_weights(std::string_view strategy, const StrategyCase
   return std::accumulate(weights.begin(), weights.end(), 0.0) > 0 ? weights : able;
 }
 
-// No device has more than it holds in each wave, and there are waves only when there must be.
+// Checks that no device has more than fits in each wave, and that there are several waves only if
+// necessary.
 void check_waves(const Driven& result, const StrategyCase& c, bool sequential) {
   const std::vector<Items> holds = held_by_each(c.request);
   const Items waves =
       ceil_div(c.request.items, std::accumulate(holds.begin(), holds.end(), Items{0}));
-  bool full = true;  // sequential: every device before this one is
+  bool full = true;  // sequential: every device before this one is full
   for (std::size_t i = 0; i < holds.size(); ++i) {
     CHECK(result.items[i] <= waves * holds[i]);
     CHECK(result.items[i] + c.request.granularity > (waves - 1) * holds[i]);
@@ -191,8 +194,9 @@ void check_waves(const Driven& result, const StrategyCase& c, bool sequential) {
   }
 }
 
-// Strategies that decide as they go must not leave a device idle for longer than it takes to finish
-// what others hold: two slices each, of which the largest takes `largest` on the slowest device.
+// Checks that strategies that decide at run time do not leave a device idle for longer than it
+// takes to finish the others' slices: two each, of which the largest takes `largest` on the slowest
+// device.
 void check_even_end(const Driven& result, const StrategyCase& c) {
   const std::vector<bool> takes_part = taking_part(c.request);
   double rates = 0, work = static_cast<double>(c.request.items), largest = 0, launch = 0,
@@ -256,12 +260,12 @@ TEST_CASE("devices may be lost, with finished work too, reject what does not fit
     if (seed % 4 == 0)  // the same questions get the same answers
       CHECK(drive(strategy, c.request, c.real, trouble).log == result.log);
   });
-  CHECK(losses > 1000);  // the troubles did happen
+  CHECK(losses > 1000);  // faults did happen
   CHECK(rejections > 1000);
 }
 
-// Against the lower bound of the model without transfers, in which devices pay `fixed` and a launch
-// once: nobody ends later than that, but for the granule that rounding may add.
+// Compares with the lower bound of the model without transfers, in which each device takes `fixed`
+// and a launch once: no device ends later than that, except for the granule that rounding may add.
 TEST_CASE("latency is within a granule of the least time where transfers do not matter") {
   for_random_cases(
       [](const Strategy& strategy, StrategyCase& c, std::uint64_t) {

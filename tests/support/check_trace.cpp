@@ -1,4 +1,4 @@
-// usage: check_trace FILE: prints each rule that the trace breaks; exit 1 if there is one.
+// usage: check_trace FILE: prints each rule that the trace breaks; exits with 1 if there is one.
 #include <cstdio>
 
 #include "lib/base/text_file.hpp"

@@ -28,7 +28,7 @@ inline FakeDevice device_of(RankNumber rank, double ops_per_s, const std::string
   return device;
 }
 
-// Begins to join as that rank.
+// Starts to join the cluster as that rank.
 inline std::unique_ptr<Cluster> join_as(RankNumber rank, MemoryNetwork& network,
                                         std::vector<FakeDevice> devices, FakeKernels kernels,
                                         const std::string& arguments = "run sum") {
@@ -41,7 +41,7 @@ inline std::unique_ptr<Cluster> join_as(RankNumber rank, MemoryNetwork& network,
   return cluster;
 }
 
-// The ranks but 0, each on a thread that serves.
+// The ranks other than 0, each serving on a thread of its own.
 class OtherRanks {
  public:
   OtherRanks(MemoryNetwork& network, const DevicesOfRanks& devices, const FakeKernels& kernels,

@@ -1,5 +1,5 @@
-// Runs a collective on devices and compares every byte of what each of them holds with plain loops
-// over all inputs.
+// Runs a collective on devices and compares every byte that each of them holds with the result of
+// plain loops over all inputs.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -21,8 +21,8 @@ namespace mgpu::test {
 
 using Bytestring = std::vector<std::byte>;
 
-// Any value of the type, also zeros of both signs, infinities and subnormals; sums of
-// floating-point numbers depend on their order.
+// Returns any value of the type, including zeros of both signs, infinities and subnormals, so that
+// sums of floating-point numbers depend on their order.
 template <class T>
 T any_value(std::mt19937_64& random) {
   if constexpr (std::is_integral_v<T>) {
@@ -44,7 +44,7 @@ T combined(Reduction reduction, T a, T b) {
   return b > a ? b : a;
 }
 
-// By element type: f(T{}).
+// Calls f(T{}) with the C++ type of the element.
 template <class F>
 auto with_type(Element element, const F& f) {
   switch (element) {
@@ -63,7 +63,7 @@ inline Bytestring random_elements(Element element, Bytes bytes, std::uint64_t se
   return with_type(element, [&](auto zero) {
     using T = decltype(zero);
     std::mt19937_64 random(seed);
-    // Many are a row that is repeated, of a length that no piece is a multiple of.
+    // Large inputs repeat one row, whose length no piece is a multiple of.
     std::vector<T> values(std::min<std::size_t>(bytes / sizeof(T), 8191));
     for (T& value : values) value = any_value<T>(random);
     const Bytes row = values.size() * sizeof(T);
@@ -74,7 +74,7 @@ inline Bytestring random_elements(Element element, Bytes bytes, std::uint64_t se
   });
 }
 
-// What the outputs hold afterwards, of these inputs and of what was there before.
+// Returns what the outputs must hold afterwards, given the inputs and their former contents.
 inline std::vector<Bytestring> expected_outputs(const CollectiveCall& call,
                                                 const std::vector<Bytestring>& in,
                                                 std::vector<Bytestring> out) {
@@ -129,7 +129,7 @@ inline std::vector<Bytestring> expected_outputs(const CollectiveCall& call,
   return out;
 }
 
-// Devices of a backend, opened and connected.
+// Devices of a backend that are opened and connected.
 class Connected {
  public:
   Connected(Backend& backend, std::vector<std::unique_ptr<OpenDevice>>& devices, std::size_t count,
@@ -147,7 +147,7 @@ class Connected {
   Collectives& collectives() { return *collectives_; }
   const std::vector<OpenDevice*>& devices() const { return devices_; }
 
-  // Until all that is enqueued has ended on every device.
+  // Waits until every command on every device has ended.
   void finish() {
     std::vector<BatchId> batches;
     for (OpenDevice* device : devices_) batches.push_back(device->submit());
@@ -167,9 +167,9 @@ class Connected {
     }
   }
 
-  // `times` calls one after another, of inputs of their own, and `offset` elements into their
-  // memory; `in_place`: the output is where the input is. True when every device holds what it
-  // should, and nothing else was written.
+  // Runs `times` calls in succession, each with its own inputs, `offset` elements into their
+  // memory. With `in_place` the output is where the input is. Returns true if every device holds
+  // what it should and nothing else was written.
   bool right(const CollectiveCall& call, std::uint64_t seed, bool in_place = false,
              std::uint64_t offset = 0, unsigned times = 1) {
     const std::size_t n = devices_.size();
@@ -201,7 +201,7 @@ class Connected {
         stream.upload(out.piece(device), 0, before[t][i]);
         if (!in_place && !given[i].empty()) stream.upload(in.piece(device), begin, given[i]);
       }
-      finish();  // before others put into it
+      finish();  // before other devices put into it
       std::vector<Bytestring> outputs_before;
       for (const Bytestring& old : before[t])
         outputs_before.emplace_back(old.begin() + static_cast<std::ptrdiff_t>(begin), old.end());

@@ -1,4 +1,4 @@
-// The kernels of collectives for the fake backend.
+// Kernels of collectives for the fake backend.
 #pragma once
 
 #include <cstring>
@@ -9,7 +9,7 @@
 
 namespace mgpu::test {
 
-// Of kernels/collectives.cl, with its arguments.
+// Returns the combining kernel of kernels/collectives.cl, which takes the same arguments.
 template <class T>
 FakeKernelCode combine_kernel(Reduction reduction) {
   const auto run = [reduction](const Grid&, std::span<const FakeArg> args) {

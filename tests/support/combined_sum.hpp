@@ -1,5 +1,5 @@
-// The sum of squares of SumWorkload, whose partial sums stay on the devices until all are there:
-// each puts its own into the others' memory, and the first brings them all.
+// The sum of squares of SumWorkload, whose partial sums stay on the devices until all are ready:
+// each device puts its own into the others' memory, and the first one downloads them all.
 #pragma once
 
 #include <map>
@@ -14,7 +14,7 @@ namespace mgpu::test {
 class CombinedSum : public SquaresSum, public PeerExchange {
  public:
   WorkloadInterfaces interfaces() override { return {.exchange = this}; }
-  static constexpr std::uint64_t kMostSlices = 4096;  // of a device, in a sample
+  static constexpr std::uint64_t kMostSlices = 4096;  // per device and sample
 
   explicit CombinedSum(Items items) : SquaresSum(items, {0, 0, 1, 0}) {}
   Exchanged exchanged(Mode) const override { return {false, 8}; }
@@ -95,7 +95,7 @@ class CombinedSum : public SquaresSum, public PeerExchange {
              std::find(participants.begin(), participants.end(), *place_) != participants.end();
     }
     void bring_own(Stream& stream) {
-      arriving_.reserve(4 * kMostSlices);  // what is under way must not move
+      arriving_.reserve(4 * kMostSlices);  // pending transfers must not move
       arriving_.resize(made_ - brought_);
       stream.download(*out_, brought_ * Bytes{8}, std::as_writable_bytes(std::span(arriving_)));
       brought_ = made_;

@@ -1,4 +1,4 @@
-// kernels/copy_part.cl for devices of the fake backend.
+// The kernel of kernels/copy_part.cl for devices of the fake backend.
 #pragma once
 
 #include <algorithm>

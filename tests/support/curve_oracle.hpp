@@ -1,5 +1,5 @@
-// Multi-scalar multiplication by OpenSSL, one term after another: about 0.8 ms a term. Shares
-// nothing with suites/msm but the constants of the curves, and takes those as text.
+// Multi-scalar multiplication by OpenSSL, one term at a time: about 0.8 ms per term. Shares nothing
+// with suites/msm but the constants of the curves, which it takes as text.
 #pragma once
 
 #include <openssl/bn.h>
@@ -32,7 +32,7 @@ class CurveOracle {
     group_.reset(EC_GROUP_new_curve_GFp(p_.get(), a.get(), b_number.get(), context_.get()));
   }
 
-  // The sum of (scalar mod r) times the point; points need not be in the subgroup.
+  // Returns the sum of (scalar mod r) times the point; points need not be in the subgroup.
   OraclePoint sum(const std::vector<OracleTerm>& terms) const {
     Point sum = point(), product = point();
     EC_POINT_set_to_infinity(group_.get(), sum.get());
@@ -44,8 +44,8 @@ class CurveOracle {
       if (EC_POINT_set_affine_coordinates(group_.get(), p.get(), x.get(), y.get(),
                                           context_.get()) != 1)
         return {"not", "on the curve"};
-      // Bit by bit: EC_POINT_mul would reduce by a group order that a curve with a cofactor does
-      // not have.
+      // Multiplies bit by bit: EC_POINT_mul would reduce by a group order that a curve with a
+      // cofactor does not have.
       EC_POINT_set_to_infinity(group_.get(), product.get());
       for (int bit = BN_num_bits(scalar.get()); bit-- > 0;) {
         EC_POINT_dbl(group_.get(), product.get(), product.get(), context_.get());
@@ -60,7 +60,7 @@ class CurveOracle {
     return {hex(x.get()), hex(y.get())};
   }
 
-  // A point with the least x from `start` on, whatever its order: y from a square root.
+  // Returns a point of any order with the least x from `start` upwards; y comes from a square root.
   OraclePoint some_point(unsigned start) const {
     for (unsigned x = start;; ++x) {
       const Number x_number(BN_new(), BN_free), y = number("0");

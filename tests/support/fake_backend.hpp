@@ -1,7 +1,7 @@
 // A backend without hardware: devices of given speed, kernels as host functions, failures by
-// script. On its virtual clock schedulers, failures, reports and exit codes are tested exactly, on
-// any machine, and `simulate` runs sessions on devices nobody has; in real time the executor's
-// threads are tested. When commands start and end is in lib/plan/queue_model.hpp.
+// script. On its virtual clock, schedulers, failures, reports and exit codes are tested exactly on
+// any machine, and `simulate` runs sessions on devices that do not exist. In real time it tests the
+// executor's threads. lib/plan/queue_model.hpp says when commands start and end.
 #pragma once
 
 #include <deque>
@@ -27,14 +27,14 @@ using FakeArg = std::variant<std::span<std::byte>, LocalBytes, std::uint32_t, st
 
 struct FakeKernelCode {
   std::function<void(const Grid&, std::span<const FakeArg>)> run;    // the result
-  std::function<double(const Grid&, std::span<const FakeArg>)> ops;  // what it costs
+  std::function<double(const Grid&, std::span<const FakeArg>)> ops;  // its cost in operations
   std::function<Nanos(std::span<const FakeArg>)>
-      time{};  // if there: it takes this long on any device, launch and ops notwithstanding
+      time{};  // if set: its time on any device, regardless of launch time and ops
 };
-using FakeKernels = std::map<std::string, FakeKernelCode>;  // by entry name
+using FakeKernels = std::map<std::string, FakeKernelCode>;  // key: entry name
 
-// Where a script may interfere with a device.
-// take: of time stamps. exchange: a put or a signal.
+// Calls of a device that a script may make fail. `take` takes time stamps; `exchange` is a put or a
+// signal.
 enum class FakeCall {
   open,
   allocate,
@@ -48,59 +48,61 @@ enum class FakeCall {
   probe_clock
 };
 
-// What goes wrong with a call.
+// A fault that a script plants in a call.
 struct FakeFault {
   enum class Kind {
     none,
     refused,  // the call throws Error(device)
-    error,    // of a command: it ends, and its batch is reported as failed; otherwise as refused
+    error,    // the command ends, and its batch is reported as failed; other calls are refused
     out_of_memory,  // the call throws Error(out_of_memory)
-    hang,  // of a command: it never ends; of another call: Error(timeout), as of one that was given
-           // up
-    slow,  // of a command: it takes `factor` times as long
-    corrupt,  // of a transfer or a put: a bit of what arrives is another
+    hang,     // the command never ends; other calls throw Error(timeout), as after a time limit
+    slow,     // the command takes `factor` times as long
+    corrupt,  // one bit of the data of a transfer or a put arrives flipped
   } kind = Kind::none;
   double factor = 10;
 };
 
-// Asked at every call, with the number of calls of that kind before it over the device's life,
-// however often it was opened.
+// Called at every call, with the number of earlier calls of that kind over the device's life,
+// counted across reopenings.
 using FakeScript = std::function<FakeFault(FakeCall call, std::uint64_t number)>;
-// The calls of one kind from `number` on.
+// Returns a script that fails the calls of one kind from `number` on.
 FakeScript fails_from(FakeCall call, std::uint64_t number, FakeFault::Kind kind);
 
-// It has one compute queue: two would share the device, and a model that ran each at full rate
-// would flatter it.
+// A fake device. It has one compute queue: two would share the device, and a model that ran each at
+// full rate would make it look faster than it is.
 struct FakeDevice {
-  Device facts;  // id, type, memory, score as a test needs them
+  Device facts;  // id, type, memory and score as the test needs them
   double ops_per_s = 1e9;
   double up = 1e10, down = 1e10;                // bytes/s; 0: no limit
   Nanos transfer{};                             // added to every upload and download
   Nanos launch = std::chrono::microseconds(5);  // added to every kernel
-  Nanos minimum_kernel{};                       // of a kernel with it
-  double peer_bytes_per_s = 1e11;               // of what it puts into other devices' memory
-  Nanos peer_latency =
-      std::chrono::microseconds(2);  // of each put, and of signals, however many devices they go to
-  Nanos build{};                     // what building for it costs, as far as it says
-  bool compiles_at_launch = false;   // a kernel, when it is launched for the first time
+  Nanos minimum_kernel{};                       // lower bound of a kernel's time
+  double peer_bytes_per_s = 1e11;               // rate of puts into other devices' memory
+  // Latency per put, and per batch of signals regardless of the number of receivers.
+  Nanos peer_latency = std::chrono::microseconds(2);
+  Nanos build{};                     // reported time of building programs
+  bool compiles_at_launch = false;   // a kernel is compiled at its first launch
   std::int64_t clock_offset_ns = 0;  // device clock = host clock * (1 + drift) + offset
   double clock_drift_ppb = 0;
-  FakeScript script{};  // none: nothing goes wrong. In real time asked by the thread that drives
-                        // the device
-  Bytes most_shared = ~Bytes{0};  // of memory that it shares with other devices, in one piece
+  // Chooses failures; none: nothing fails. In real time it is called by the thread that drives the
+  // device.
+  FakeScript script{};
+  Bytes most_shared = ~Bytes{0};  // largest piece of memory that it shares with other devices
 };
 
-// What all devices together carry, shared fairly at every moment.
+// Links that carry the traffic of all devices together, shared fairly at every moment.
 struct FakeLink {
   LinkRate up{}, down{};
-  NodeNetwork network{};  // between the nodes of the devices, in virtual time; with it `up` and
-                          // `down` are those of each node
-  PeerLinks peers{};      // between the devices of the backend, in their order; none: each pair has
-                          // every path, as FakeDevice says
+  // Between the nodes of the devices, in virtual time; with it `up` and `down` are those of each
+  // node.
+  NodeNetwork network{};
+  // Between the devices of the backend, in their order; none: each pair has every path, as
+  // FakeDevice says.
+  PeerLinks peers{};
 };
 
-// Real: a command takes as long as it would, and devices that are CPUs notify when it has ended, as
-// OpenCL ones do.
+// Kind of the backend's clock. In real time a command takes as long as on the real device, and
+// devices that are CPUs notify when it has ended, as OpenCL ones do.
 enum class FakeTime { is_virtual, is_real };
 
 class FakePeers;
@@ -118,8 +120,9 @@ class FakeBackend final : public Backend, public ConnectsParts {
   std::unique_ptr<OpenDevice> open(const Device& device, const Handicap& handicap) override;
   std::unique_ptr<PinnedMemory> pin(std::span<const std::byte> memory,
                                     std::span<OpenDevice* const> devices) override;  // null
-  // Without stated links every pair has every path, unless the direct one is refused, and all of
-  // them take the same time. Throws Error(unsupported) for a path that is not the stated one.
+  // Connects devices. Without stated links every pair has every path, unless the direct one is
+  // refused, and all paths take the same time. Throws Error(unsupported) for a path that is not the
+  // stated one.
   std::unique_ptr<PeerGroup> connect(std::span<OpenDevice* const> devices,
                                      std::optional<PeerPath> path) override;
   std::unique_ptr<PartOfGroup> connect_part(std::span<OpenDevice* const> devices,
@@ -130,11 +133,11 @@ class FakeBackend final : public Backend, public ConnectsParts {
   bool advance(std::optional<Nanos> limit) override;
   void refuse_direct(std::string why) {
     no_direct_ = std::move(why);
-  }                        // no pair has the direct path from now on
-  void spend(Nanos time);  // the host is busy for so long: moves a virtual clock, and nothing else
+  }                        // removes the direct path between all pairs
+  void spend(Nanos time);  // keeps the host busy for `time`; moves only a virtual clock
 
   struct Machine;                                          // the queues of all open devices
-  FakeFault ask(const FakeDevice& device, FakeCall call);  // its script
+  FakeFault ask(const FakeDevice& device, FakeCall call);  // asks its script
 
  private:
   std::unique_ptr<FakePeers> make_group(std::span<OpenDevice* const> devices,
@@ -146,15 +149,18 @@ class FakeBackend final : public Backend, public ConnectsParts {
   FakeKernels kernels_;
   PeerLinks peers_;
   std::shared_ptr<Machine> machine_;
-  std::string no_direct_;  // why there is no direct path; empty: there is
+  std::string no_direct_;  // why there is no direct path; empty: there is one
   std::mutex calls_mutex_;
-  std::map<std::pair<std::string, FakeCall>, std::uint64_t> calls_;  // so far, by device id
+  // Calls so far, by device id and kind.
+  std::map<std::pair<std::string, FakeCall>, std::uint64_t> calls_;
 };
 
-// What only fake devices can do, for work of which nothing but the sizes is known.
-void fake_transfer(Stream& stream, CommandKind kind,
-                   Bytes bytes);  // an upload or download that takes its time and moves nothing
-void fake_put(Peer& peer, DeviceIndex to, Bytes bytes);  // likewise, a put
-std::span<std::byte> fake_data(Buffer& buffer);  // what the device holds, without a transfer
+// Operations that only fake devices have, for work of which only the sizes are known.
+// Enqueues an upload or download that takes its time and moves no data.
+void fake_transfer(Stream& stream, CommandKind kind, Bytes bytes);
+// Enqueues a put that takes its time and moves no data.
+void fake_put(Peer& peer, DeviceIndex to, Bytes bytes);
+// Returns the data on the device, without a transfer.
+std::span<std::byte> fake_data(Buffer& buffer);
 
 }  // namespace mgpu

@@ -1,5 +1,5 @@
-// Devices of the fake backend whose figures are stated, and the kernels of kernels/calibrate.cl as
-// costs: a calibration must find the figures again.
+// Devices of the fake backend with stated speeds, and the kernels of kernels/calibrate.cl as costs:
+// a calibration must measure those speeds.
 #pragma once
 
 #include <string>
@@ -11,7 +11,8 @@ namespace mgpu::test {
 
 inline constexpr double kFakeOps = 1e12;    // 32-bit operations/s
 inline constexpr double kFakeMemory = 5e9;  // bytes/s read and written
-// Bytes/s of transfers, which the fake really copies for as long as calibration takes.
+// Rates of transfers in bytes/s. They are low because the fake really copies for as long as the
+// calibration takes.
 inline constexpr double kFakeUp = 2e9, kFakeDown = 1e9;
 
 inline FakeDevice calibration_device(const std::string& id, DeviceType type = DeviceType::gpu) {
@@ -36,7 +37,7 @@ inline FakeDevice calibration_device(const std::string& id, DeviceType type = De
 
 inline FakeKernels calibration_kernels() {
   const auto does_nothing = [](const Grid&, std::span<const FakeArg>) {};
-  // Every lane of every work-item leaves one result in the first argument.
+  // In these kernels every lane of every work-item leaves one result in the first argument.
   const auto arithmetic = [](std::size_t lane_bytes, double cost) {
     return [=](const Grid&, std::span<const FakeArg> args) {
       const auto lanes =

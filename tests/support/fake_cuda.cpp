@@ -1,6 +1,6 @@
-// A library with the few functions of the CUDA driver API that lib/opencl/cuda_memory.cpp calls:
-// two GPUs, the second of which has no memory left and a third that cannot export any. Memory is a
-// file without a name. Compiled with MGPU_FAKE_CUDA_REFUSES it does not start.
+// A library with the few functions of the CUDA driver API that lib/opencl/cuda_memory.cpp calls. It
+// has two GPUs, the second of which has no memory left, and a third that cannot export memory.
+// Memory is an anonymous file. Compiled with MGPU_FAKE_CUDA_REFUSES it does not start.
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -50,7 +50,7 @@ int cuMemCreate(unsigned long long* handle, std::size_t size, const FakeProperti
       (properties->location_type != 1 && properties->location_type != 3))
     return kUnknown;
   last_device =
-      properties->location_type == 1 ? properties->location_id : 0;  // of the host there is enough
+      properties->location_type == 1 ? properties->location_id : 0;  // the host has enough memory
   if (last_device == 1) return kOutOfMemory;
   *handle = size;
   return size % (std::size_t{2} << 20) == 0 ? 0 : kUnknown;

@@ -1,7 +1,8 @@
 // An opened device of the fake backend. Data moves when a command is enqueued, or when the signal
-// that it waits for is enqueued; time when it ends: the order of commands in their queues makes the
-// two indistinguishable to a program that keeps the rules of Stream and Peer. When a command ends
-// is found out as time passes, since transfers that begin later may slow down those under way.
+// that it waits for is enqueued; time advances when the command ends. The order of commands in
+// their queues makes the two indistinguishable to a program that keeps the rules of Stream and
+// Peer. The end of a command becomes known only as time passes, since transfers that begin later
+// may slow down those under way.
 #pragma once
 
 #include <algorithm>
@@ -99,7 +100,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   bool notifies() const override { return notifies_; }
   Nanos looked_at_every() const override {
     return std::chrono::hours(1);
-  }  // it never fails to notify, nor must workers
+  }  // notification never fails, nor may the workers
   void begin_slice() override { in_slice_ = true; }
   bool may_compile(BatchId batch) override { return find(batch)->compiles; }
   void abandon() override {}
@@ -165,8 +166,8 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   SetupCost take_setup_cost() override { return {spec_.build, {}, *allocated_}; }
   Bytes free_memory() override { return spec_.facts.global_memory - *allocated_; }
 
-  // For the group that it is in (tests/support/fake_peers.hpp).
-  // Runs what it is given when all that this device waits for has come; none: at once.
+  // Adds the device to a group (tests/support/fake_peers.hpp). `order` runs a given action once
+  // everything that this device waits for has arrived; without it actions run at once.
   using Order = std::function<void(std::function<void()>)>;
   void join(Peer* peer, Order order) {
     peer_ = peer;
@@ -186,7 +187,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     }
     add_put(from.size(), fault, info, link);
   }
-  // To a device that is elsewhere: what `sends` does.
+  // Puts to a device of another process, by calling `sends`.
   void put_elsewhere(std::function<void()> sends, Bytes bytes, const ExchangeInfo& info,
                      const PeerLink& link) {
     const FakeFault fault = check(FakeCall::exchange);
@@ -211,10 +212,11 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     std::uint64_t id = 0;
     std::vector<RawCommand> commands;
     bool compiles = false;
-    std::uint64_t first_tag = 0;  // of its commands in the machine; the others follow
-    std::size_t ended = 0;        // of its commands, from the first, known to have ended
-    Nanos slowed{};               // what a slow-down at that place lasts
-    bool has_duration = false;    // set since it was enqueued
+    // Tag of its first command in the machine; the others have the next numbers.
+    std::uint64_t first_tag = 0;
+    std::size_t ended = 0;      // number of its first commands that are known to have ended
+    Nanos slowed{};             // time of a slow-down that begins at that command
+    bool has_duration = false;  // whether it was set after enqueueing
     bool failed = false;
   };
 
@@ -283,8 +285,8 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
 
   void pretend(CommandKind kind, Bytes bytes) override { add(kind, {}, bytes, spec_.transfer); }
 
-  // Kernels are over, of the batch or before a download: a slowed device takes its time now. How
-  // long is known when they have ended.
+  // Marks the end of a series of kernels, at the end of the batch or before a download. A slowed
+  // device takes its extra time now; its length is known when the kernels have ended.
   void end_kernels() {
     if (std::exchange(slow_down_due_, false))
       add(CommandKind::compute, kSlowDown, 0, QueueModel::kForever);
@@ -310,7 +312,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     }
   }
 
-  // What the script says of a call; faults of the call itself are thrown.
+  // Asks the script about a call and throws the faults of the call itself.
   FakeFault check(FakeCall call, bool compiles = false) {
     const DriverCall inside(this, compiles);
     const FakeFault fault = backend_.ask(spec_, call);
@@ -335,7 +337,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     if (!data.empty()) data[data.size() / 2] ^= std::byte{1};
   }
 
-  // `duration`: what it takes beside moving its bytes.
+  // Adds a command. `duration` is its time in addition to moving its bytes.
   void add(CommandKind kind, Name label, Bytes bytes, Nanos duration, const FakeFault& fault = {},
            const std::optional<ExchangeInfo>& exchange = {}) {
     open_.failed |= fails(fault);
@@ -384,18 +386,18 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   FakeBackend& backend_;
   std::shared_ptr<FakeBackend::Machine> machine_;
   const bool notifies_;
-  DeviceIndex index_;  // in the machine
+  DeviceIndex index_;  // index in the machine
   std::shared_ptr<Bytes> allocated_;
-  Peer* peer_ = nullptr;  // none: it is in no group
+  Peer* peer_ = nullptr;  // null: it is in no group
   Order order_;
   DeviceTraits traits_;
   Batch open_;
   bool in_slice_ = false, delayed_ = false, slow_down_due_ = false;
-  std::set<std::string> launched_;  // kernels
+  std::set<std::string> launched_;  // names of kernels
   std::uint64_t next_batch_ = 0, next_tag_ = 0;
-  std::deque<Batch>
-      closed_;  // in the order of their numbers; rounds leave many until the sample is over
-  std::size_t over_ = 0;  // of them, from the first, that are known to have ended
+  // Batches in the order of their numbers; iterative work leaves many until the sample is over.
+  std::deque<Batch> closed_;
+  std::size_t over_ = 0;  // number of the first batches in closed_ that are known to have ended
 };
 
 }  // namespace mgpu

@@ -1,4 +1,5 @@
-// What the fake backend's devices share: queues and links, on a virtual clock or in real time.
+// The state that the fake backend's devices share: queues and links, on a virtual clock or in real
+// time.
 #pragma once
 
 #include <algorithm>
@@ -22,18 +23,18 @@ inline Nanos real_now() {
   return std::chrono::duration_cast<Nanos>(std::chrono::steady_clock::now().time_since_epoch());
 }
 
-// Signals from one device to another. Guarded by the machine's mutex.
+// Signals from one device to another, guarded by the machine's mutex.
 struct FakeSignals {
   struct Wait {
     DeviceIndex device;
-    std::uint64_t tag = 0, number = 0;  // ends with signal `number`, the first of which is 1
+    std::uint64_t tag = 0, number = 0;  // ends with this signal, counted from 1
   };
   std::uint64_t given = 0, awaited = 0;
-  bool lost = false;       // whoever gives them: no wait lasts
-  std::deque<Wait> waits;  // that have not ended
+  bool lost = false;       // the sender failed: waits end at once
+  std::deque<Wait> waits;  // waits that have not ended
 };
 
-// Shared by the open devices, whose worker threads all come here in real time.
+// State shared by the open devices. In real time all their worker threads use it.
 struct FakeBackend::Machine {
   struct Times {
     Nanos started{}, ended{};
@@ -44,7 +45,7 @@ struct FakeBackend::Machine {
       notifying = std::jthread([this](const std::stop_token& stop) { notify(stop); });
   }
 
-  // `notifier`: notified when a command ends; null: never.
+  // Adds a device. `notifier` is notified when a command ends; null: never.
   DeviceIndex add_device(const FakeDevice& device, std::shared_ptr<Notifier> notifier) {
     const std::lock_guard lock(mutex);
     known.emplace_back();
@@ -64,14 +65,14 @@ struct FakeBackend::Machine {
     changed.notify_all();
   }
 
-  // The next command of that tag gives a signal when it ends. `signals` must live until then.
+  // Makes the next command of that tag give a signal when it ends. `signals` must live until then.
   void ends_with_signal(DeviceIndex device, std::uint64_t tag, FakeSignals& signals) {
     const std::lock_guard lock(mutex);
     gives[{device, tag}] = &signals;
   }
 
-  // The next command of that tag, which lasts for ever, ends with the next signal that nobody
-  // waited for yet.
+  // Makes the next command of that tag, which lasts for ever, end with the next signal that no wait
+  // has claimed yet.
   void waits_for_signal(DeviceIndex device, std::uint64_t tag, FakeSignals& signals) {
     const std::lock_guard lock(mutex);
     signals.waits.push_back({device, tag, ++signals.awaited});
@@ -79,7 +80,7 @@ struct FakeBackend::Machine {
       awaited.push_back(&signals);
   }
 
-  // A signal by a device that is elsewhere.
+  // Gives a signal on behalf of a device of another process.
   void give(FakeSignals& signals, Nanos now) {
     const std::lock_guard lock(mutex);
     advance(now);
@@ -106,7 +107,7 @@ struct FakeBackend::Machine {
     std::erase_if(awaited, among);
   }
 
-  // Does the device wait for one of these signals, and for nothing before it?
+  // Returns true if the device waits for one of these signals and for nothing before it.
   bool waits(const FakeSignals& signals, DeviceIndex device) {
     const std::lock_guard lock(mutex);
     return std::any_of(signals.waits.begin(), signals.waits.end(),
@@ -116,7 +117,7 @@ struct FakeBackend::Machine {
                        });
   }
 
-  // Of a command that has ended by now, once.
+  // Returns the times of a command that has ended by now, once per command.
   std::optional<Times> take(DeviceIndex device, std::uint64_t tag, Nanos now) {
     const std::lock_guard lock(mutex);
     advance(now);
@@ -127,7 +128,7 @@ struct FakeBackend::Machine {
     return times;
   }
 
-  // QueueModel::set_duration, of a compute command.
+  // Calls QueueModel::set_duration for a compute command.
   bool set_duration(DeviceIndex device, std::uint64_t tag, Nanos duration, Nanos now) {
     const std::lock_guard lock(mutex);
     advance(now);
@@ -135,7 +136,7 @@ struct FakeBackend::Machine {
     return model.set_duration(device, QueueModel::compute, tag, duration);
   }
 
-  // To the end of the next command; none: nothing will end.
+  // Advances to the end of the next command; returns none if nothing will end.
   std::optional<Nanos> advance_to_next_end() {
     const std::lock_guard lock(mutex);
     for (;;) {
@@ -146,8 +147,8 @@ struct FakeBackend::Machine {
   }
 
  private:
-  // In real time the threads' looks at the clock may arrive here in another order than they were
-  // taken.
+  // Advances to `now`. In real time threads may arrive here in another order than they read the
+  // clock.
   std::size_t advance(Nanos now) {
     ended.clear();
     model.advance(std::max(now, model.now()), ended);
@@ -163,7 +164,7 @@ struct FakeBackend::Machine {
     return ended.size();
   }
 
-  // Waits whose signal has come end now, but for those that have not begun.
+  // Ends the waits whose signal has come, except those that have not begun.
   void end_waits() {
     for (FakeSignals* signals : awaited) {
       while (!signals->waits.empty()) {
@@ -175,7 +176,8 @@ struct FakeBackend::Machine {
     }
   }
 
-  // In real time: as a driver's own thread does, so that devices notify though nobody asks.
+  // Notifies in real time, as a driver's own thread does, so that devices notify without being
+  // polled.
   void notify(const std::stop_token& stop) {
     std::unique_lock lock(mutex);
     while (!stop.stop_requested()) {
@@ -192,16 +194,16 @@ struct FakeBackend::Machine {
   }
 
   std::mutex mutex;
-  std::condition_variable_any changed;  // commands were enqueued
+  std::condition_variable_any changed;  // notified when commands were enqueued
   QueueModel model;
   std::vector<std::unordered_map<std::uint64_t, Times>>
-      known;                                         // by device and tag: ended, and not taken
-  std::vector<std::shared_ptr<Notifier>> notifiers;  // by device; null: it does not notify
+      known;                                         // ended and not yet taken, by device and tag
+  std::vector<std::shared_ptr<Notifier>> notifiers;  // one per device; null: it does not notify
   std::map<std::pair<DeviceIndex, std::uint64_t>, FakeSignals*>
-      gives;                             // by device and tag of the command that will
-  std::vector<FakeSignals*> awaited;     // of some device
+      gives;                             // signals that a command will give, by device and tag
+  std::vector<FakeSignals*> awaited;     // signals that some device waits for
   std::vector<QueueModel::Ended> ended;  // scratch
-  std::jthread notifying;                // last: joined before what it uses is destroyed
+  std::jthread notifying;                // last member: joined before what it uses is destroyed
 };
 
 }  // namespace mgpu

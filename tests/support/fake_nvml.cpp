@@ -1,5 +1,5 @@
 // A library with the few functions of NVIDIA's management library that lib/opencl/nvml.cpp calls:
-// one GPU that tells everything, and one part of it, which tells of memory only.
+// one GPU that reports everything, and one part of it, which reports only memory.
 #include <cstring>
 
 extern "C" {
@@ -98,7 +98,7 @@ int nvmlDeviceGetCurrPcieLinkGeneration(Handle handle, unsigned* generation) {
 int nvmlDeviceGetCurrPcieLinkWidth(Handle handle, unsigned* lanes) {
   return tell(handle, lanes, 8);
 }
-// Six links, of which the last is down.
+// Reports six links, the last of which is down.
 int nvmlDeviceGetNvLinkState(Handle handle, unsigned link, int* active) {
   *active = link < 5 ? 1 : 0;
   return handle == &gpu && link < 6 ? 0 : kInvalidArgument;

@@ -20,7 +20,7 @@ class FakeSharedMemory final : public SharedMemory {
 
  private:
   Bytes size_;
-  std::vector<std::unique_ptr<Buffer>> pieces_;  // null: elsewhere
+  std::vector<std::unique_ptr<Buffer>> pieces_;  // null: in another process
   PeerLinks links_;
 };
 
@@ -36,7 +36,7 @@ class FakePeers::End final : public FakePeer {
   void put(Buffer& from, Bytes offset, SharedMemory& into, DeviceIndex to, Bytes to_offset,
            Bytes size) override {
     if (!group_.is_here(to)) {
-      if (size == 0) return;  // a parcel of nothing is a signal
+      if (size == 0) return;  // an empty message is a signal
       const auto sends = [this, source = data_of(from).subspan(offset, size), to, to_offset,
                           memory = static_cast<const NumberedMemory&>(into).number()] {
         group_.elsewhere_.send({self_, to, memory, to_offset, source});
@@ -51,7 +51,7 @@ class FakePeers::End final : public FakePeer {
   }
 
   void sync(std::span<const DeviceIndex> signal, std::span<const DeviceIndex> await) override {
-    Nanos latency{};  // of all signals together, which are given at once
+    Nanos latency{};  // one latency for all signals, which are given at once
     for (const DeviceIndex to : signal) latency = std::max(latency, link(to).latency);
     for (const DeviceIndex to : signal) {
       device().signal(group_.signals(self_, to), {to, path(to), false},

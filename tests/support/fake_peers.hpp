@@ -1,6 +1,6 @@
-// Exchange between devices of the fake backend. The order of data is kept apart from time: what a
-// device does after a wait is done when the signal has been enqueued and everything before it done,
-// whichever thread that is on.
+// Exchange between devices of the fake backend. The order of data is independent of time: a command
+// after a wait runs as soon as the signal has been enqueued and everything before it has run, on
+// whichever thread that happens.
 #pragma once
 
 #include <deque>
@@ -22,8 +22,8 @@ class FakePeer : public Peer {
 
 class FakePeers final : public PartOfGroup {
  public:
-  // `devices`: null for those that are elsewhere. `links`: between the devices, by position.
-  // `notes`: why some are staged.
+  // `devices` are null for devices of other processes. `links` are between the devices, by
+  // position. `notes` say why some links are staged.
   FakePeers(FakeBackend& backend, std::shared_ptr<FakeBackend::Machine> machine,
             std::vector<OpenFake*> devices, PeerLinks links, std::vector<std::string> notes = {},
             DevicesElsewhere elsewhere = {});
@@ -42,7 +42,7 @@ class FakePeers final : public PartOfGroup {
               std::span<const std::byte> bytes, std::shared_ptr<const void> owner) override;
 
  private:
-  class End;  // one device's
+  class End;  // one device's end of the group
   struct Signal {
     DeviceIndex to;
   };
@@ -50,7 +50,7 @@ class FakePeers final : public PartOfGroup {
     DeviceIndex from;
   };
   using Step = std::variant<std::function<void()>, Signal, Await>;
-  struct Order {             // what a device does, in order
+  struct Order {             // the commands of a device, in order
     std::deque<Step> steps;  // the first is an Await whose signal has not been enqueued
     std::vector<std::uint64_t> given, awaited;  // signals to and from each device
   };
@@ -60,7 +60,7 @@ class FakePeers final : public PartOfGroup {
     return signals_[from.value * size() + to.value];
   }
   void add(DeviceIndex device, Step step);
-  void go_on(DeviceIndex device);  // with the lock
+  void go_on(DeviceIndex device);  // requires the lock
   bool arrived(DeviceIndex device, DeviceIndex from);
 
   FakeBackend& backend_;
@@ -69,11 +69,11 @@ class FakePeers final : public PartOfGroup {
   PeerLinks links_;
   std::vector<std::string> notes_;
   DevicesElsewhere elsewhere_;
-  std::vector<FakeSignals> signals_;  // by sender and receiver
+  std::vector<FakeSignals> signals_;  // indexed by sender and receiver
   std::vector<std::unique_ptr<Peer>> peers_;
   std::mutex mutex_;
   std::vector<Order> orders_;
-  std::string lost_;  // the device that is; empty: none
+  std::string lost_;  // id of the failed device; empty: none
 };
 
 }  // namespace mgpu

@@ -15,7 +15,7 @@
 
 namespace mgpu::test {
 
-// A device's end of a group. Puts with the numbers in `forgotten`, counted from 1, do not happen.
+// A device's end of a group that omits the puts whose numbers, counted from 1, are in `forgotten`.
 class ForgetfulPeer final : public Peer {
  public:
   ForgetfulPeer(Peer& peer, std::set<unsigned> forgotten)
@@ -54,7 +54,7 @@ class Forgetful final : public DeviceResources {
   ForgetfulPeer peer_;
 };
 
-// A group whose devices share pieces of `most` bytes at most, as GPUs do.
+// A group whose devices share pieces of at most `most` bytes, as GPUs do.
 class SmallPieces final : public PeerGroup {
  public:
   SmallPieces(PeerGroup& group, Bytes most) : group_(group), most_(most) {}
@@ -76,15 +76,15 @@ class SmallPieces final : public PeerGroup {
 
 struct Planted {
   std::vector<FakeScript> scripts = {};
-  std::map<std::size_t, std::set<unsigned>> forgotten = {};  // puts of devices
-  Bytes memory = 0;                                          // of each device; 0: plenty
-  Bytes most_shared = ~Bytes{0};                             // in a piece
-  bool moves = false;                                        // partition moves between rounds
+  std::map<std::size_t, std::set<unsigned>> forgotten = {};  // numbers of omitted puts, by device
+  Bytes memory = 0;                                          // per device; 0: plenty
+  Bytes most_shared = ~Bytes{0};                             // largest shared piece
+  bool moves = false;         // the partition moves between iterations
   bool large_groups = false;  // devices have room for two groups of persistent kernels
 };
 
 struct FakeSample {
-  // Of iterative work: a device per share.
+  // Takes a sample of iterative work, with one device per share.
   FakeSample(Workload& workload, FakeKernels kernels, const std::vector<Items>& shares, Mode mode,
              PeerPath path, const Planted& planted = {})
       : FakeSample(std::move(kernels), devices(shares.size(), planted)) {
@@ -120,7 +120,7 @@ struct FakeSample {
     workload.exchange()->disconnect();
   }
 
-  // Of slices of two items, split equally.
+  // Takes a sample with slices of two items, split equally.
   FakeSample(Workload& workload, FakeKernels kernels, std::vector<FakeDevice> fakes, Mode mode)
       : FakeSample(std::move(kernels), std::move(fakes)) {
     std::vector<DeviceEstimate> estimates;
@@ -143,7 +143,7 @@ struct FakeSample {
     run(workload, {}, choice.info->make(choice.params)->begin(plan, {}));
   }
 
-  // The commands of all devices on one clock.
+  // Returns the commands of all devices on one clock.
   std::vector<Command> commands() const {
     return to_timeline(raw, std::vector<ClockMap>(open.size())).commands;
   }
@@ -183,7 +183,7 @@ struct FakeSample {
     programs.back()->load(open[programs.size() - 1]->stream());
     finish(programs.size() - 1);
   }
-  // Publishes where devices are left.
+  // Runs the sample and publishes each device's whereabouts.
   void run(Workload& workload, SampleRequest request, std::unique_ptr<SliceSource> source) {
     for (std::size_t i = 0; i < open.size(); ++i)
       request.participants.push_back({open[i].get(), programs[i].get()});
@@ -207,14 +207,14 @@ struct FakeSample {
   }
 };
 
-// The sample did not fail, and its result is that of the reference.
+// Checks that the sample did not fail and that its result equals the reference.
 inline void check_right(const FakeSample& sample, Workload& workload) {
   REQUIRE_MESSAGE(!sample.raw.failure, (sample.raw.failure ? sample.raw.failure->what() : ""));
   const Verdict verdict = workload.verify(VerifyLevel::full, 1);
   CHECK_MESSAGE(verdict.status == Verdict::Status::passed, verdict.message);
 }
 
-// Shares of `items` for that many devices, uneven, none smaller than `least`.
+// Splits `items` into uneven shares for that many devices, none smaller than `least`.
 inline std::vector<Items> uneven_shares(std::size_t devices, Items items, Items least) {
   std::vector<Items> shares(devices, least);
   Items left = items - devices * least;
@@ -226,7 +226,7 @@ inline std::vector<Items> uneven_shares(std::size_t devices, Items items, Items 
   return shares;
 }
 
-// More than half for the first of them, the rest for the last.
+// Gives more than half of the items to the first device and the rest to the last.
 inline std::vector<Items> greedy_shares(std::size_t devices, Items items) {
   std::vector<Items> shares(devices, 0);
   shares.front() = items / 2 + 1;

@@ -1,4 +1,4 @@
-// The sum of squares of values that every device needs whole: they are gathered, where devices
+// The sum of squares of values that every device needs in full: they are gathered if devices
 // exchange data. Kernel and reference are those of SumWorkload.
 #pragma once
 

@@ -1,6 +1,6 @@
-// Golden files: what a function wrote when a person last looked at it. MGPU_UPDATE_GOLDEN=1 in the
-// environment writes them anew: run the tests with it once, read the difference in version control,
-// commit it if it is meant.
+// Golden files: the output of a function when a person last reviewed it. MGPU_UPDATE_GOLDEN=1 in
+// the environment rewrites them: run the tests with it once, read the difference in version
+// control, and commit it if it is intended.
 #pragma once
 
 #include <cstdlib>
@@ -19,7 +19,7 @@ inline std::string file_text(const std::filesystem::path& file) {
   return {std::istreambuf_iterator<char>(in), {}};
 }
 
-// The text of tests/golden/<name>; with MGPU_UPDATE_GOLDEN=1, after `now` was written to it.
+// Returns the text of tests/golden/<name>; with MGPU_UPDATE_GOLDEN=1 it first writes `now` to it.
 inline std::string golden(const std::string& name, std::string_view now) {
   const std::filesystem::path file = source_folder() / "tests/golden" / name;
   const char* update = std::getenv("MGPU_UPDATE_GOLDEN");
@@ -30,12 +30,12 @@ inline std::string golden(const std::string& name, std::string_view now) {
   return file_text(file);
 }
 
-// What is in a golden file.
+// Returns the text of a golden file.
 inline std::string golden_text(const std::string& name) {
   return file_text(source_folder() / "tests/golden" / name);
 }
 
-// A fresh folder, removed with everything in it at the end.
+// A fresh folder, removed with all its contents by the destructor.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

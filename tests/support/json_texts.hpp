@@ -1,5 +1,5 @@
-// JSON documents as texts: tests change, take away and look at single values of them, in tables,
-// and include no JSON library for it.
+// JSON documents as texts: with them, tests change, remove and read single values given in tables,
+// without including a JSON library.
 #pragma once
 
 #include <initializer_list>
@@ -12,47 +12,48 @@
 
 namespace mgpu::test {
 
-// A value to put at a JSON pointer, as JSON; an empty one takes away what is there. A last "-" in
+// A value to put at a JSON pointer, as JSON; an empty value removes what is there. A last "-" in
 // the pointer appends to a list.
 struct Edit {
   std::string at, value;
 };
 
-// The edits of a table: one a line, the pointer, blanks, the value.
+// Parses a table with one edit per line: the pointer, blanks and the value.
 std::vector<Edit> edits_of(std::string_view table);
 
-// The lines of a table that are not empty, without the blanks around them.
+// Returns the non-empty lines of a table, without the blanks around them.
 std::vector<std::string> rows_of(std::string_view table);
 
-// `json` after these edits, in one line.
+// Returns `json` after these edits, on one line.
 std::string edited(const std::string& json, const std::vector<Edit>& edits);
 std::string edited(const std::string& json, std::string_view table);
 
-// What is at a pointer, in one line; empty where nothing is.
+// Returns the value at a pointer, on one line; empty if there is none.
 std::string json_at(const std::string& json, std::string_view pointer);
 
-// Equal whatever the order of keys and the blanks between them.
+// Returns true if the documents are equal apart from the order of keys and blanks.
 bool same_json(std::string_view a, std::string_view b);
 
-// Checks that each value of a table is at its pointer; where a row has none, that nothing is there.
+// Checks that each value of a table is at its pointer; a row without a value checks that nothing is
+// there.
 void check_json(const std::string& json, std::string_view table);
 
-// "runs[2].mode" of "/runs/2/mode".
+// Returns the path of a pointer: "runs[2].mode" for "/runs/2/mode".
 std::string path_of(std::string_view pointer);
 
-// A file's text, as it is read from one. Throws Error(input).
+// Parses a text as if it were read from a file. Throws Error(input).
 Report report_from_text(const std::string& text);
 Scenario scenario_from_text(const std::string& text);
 
-// What `read` says of a file with this text, after the file's name: one line of Error(input). Empty
-// when it is accepted.
+// Returns the message, after the file's name, with which `read` refuses a file with this text: one
+// line of Error(input). Empty if the file is accepted.
 std::string refusal_of_file(const std::string& text, void (*read)(const std::string& file));
 std::string refusal_of_result(const std::string& text);
 std::string refusal_of_scenario(const std::string& text);
 
-// Checks that each row's edit, alone, makes `refusal` of `json` begin with the path of the edited
-// place. A row may go on with " => PATH & PART & ..": what the message begins with instead, if not
-// empty, and what else is in it.
+// Checks that each row's edit by itself makes `refusal` of `json` begin with the path of the edited
+// place. A row may continue with " => PATH & PART & ..": a PATH that is not empty replaces the
+// expected beginning, and the message must contain each PART.
 void check_refusals(const std::string& json, std::string (*refusal)(const std::string& text),
                     std::string_view table);
 

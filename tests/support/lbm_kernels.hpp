@@ -1,5 +1,6 @@
-// kernels/lbm.cl for devices of the fake backend: the file itself, compiled as C++ for each flow. A
-// work-item comes after another, so that a put that comes too late is found every time.
+// The kernels of kernels/lbm.cl for devices of the fake backend: the file itself, compiled as C++
+// for each flow. Work-items run one after another, so a put that comes too late is found every
+// time.
 #pragma once
 
 #include <array>
@@ -10,7 +11,7 @@
 #include "tests/support/copy_part.hpp"
 #include "tests/support/fake_backend.hpp"
 
-#pragma GCC system_header  // pragmas and unused names of OpenCL C are no business of C++
+#pragma GCC system_header  // C++ warnings do not apply to the pragmas and unused names of OpenCL C
 
 namespace mgpu::test::lbm_cl {
 
@@ -48,7 +49,7 @@ namespace channel {
 #undef FORCED
 #undef __global
 #undef __kernel
-// What the file defines for itself.
+// Undefines the macros that the file defines for itself.
 #undef POPULATIONS
 #undef STORE_AT
 #undef load_from

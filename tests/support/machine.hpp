@@ -1,5 +1,5 @@
 // The devices of this machine, and one sample of a workload on all of them through the executor:
-// what the tests of suites' kernels share.
+// code that the tests of the suites' kernels share.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -19,8 +19,9 @@
 
 namespace mgpu::testing {
 
-// Resources that claim to be a GPU's of no vendor: what is launched on GPUs is run where there is
-// none, and what is launched on others' GPUs on an NVIDIA one. `more_options` go to every kernel.
+// Resources that claim to belong to a GPU without a vendor. They make code paths for GPUs run on
+// machines without one, and those for other vendors' GPUs run on an NVIDIA one. `more_options` go
+// to every kernel.
 class AsGpu final : public DeviceResources {
  public:
   explicit AsGpu(DeviceResources& real, std::string more_options = "")
@@ -47,7 +48,8 @@ class AsGpu final : public DeviceResources {
   std::string more_options_;
 };
 
-// The devices tests run on: the first CPU in two if it can be split, else everything there is.
+// Returns the devices that tests use: the two halves of the first CPU if it can be split, else all
+// devices.
 inline std::vector<Device> test_devices(Backend& backend) {
   auto found = backend.enumerate().devices;
   REQUIRE_FALSE(found.empty());
@@ -57,7 +59,7 @@ inline std::vector<Device> test_devices(Backend& backend) {
   return found;
 }
 
-// They, opened once for all tests.
+// The test devices, opened once for all tests.
 struct Machine {
   Machine()
       : backend(make_cl_backend({embedded_kernels(), std::filesystem::temp_directory_path() /
@@ -85,18 +87,18 @@ inline void wait_for(OpenDevice& device) {
   device.take(batch);
 }
 
-// How a sample is taken.
+// Parameters of a sample.
 struct How {
   std::string strategy = "equal";
   Mode mode = Mode::resident;
   Path path = Path::own;
   Items pipeline = 0;                     // 0: the workload's
-  std::size_t devices = 0;                // the first of them; 0: all
+  std::size_t devices = 0;                // number of devices, the first ones; 0: all
   std::string gpu_options = " -DROLLED";  // PoCL takes minutes for unrolled loops
 };
 
 struct Programs {
-  // Self-tested and, unless end to end, loaded.
+  // Programs that have passed the self-test and, unless end to end, are loaded.
   Programs(Workload& workload, const How& asked) : how(asked) {
     Machine& here = machine();
     const std::size_t count =
@@ -126,7 +128,7 @@ struct Programs {
     }
   }
 
-  // One sample; the workload then has its result.
+  // Takes one sample; afterwards the workload holds its result.
   void sample(Workload& workload, const std::string& strategy) {
     Machine& here = machine();
     SampleRequest request;

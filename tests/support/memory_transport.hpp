@@ -1,4 +1,5 @@
-// Ranks that are threads of one process: messages through memory, and ranks that die.
+// A transport for ranks that are threads of one process: messages go through memory, and ranks can
+// die.
 #pragma once
 
 #include <atomic>
@@ -19,8 +20,8 @@ class MemoryNetwork {
   std::unique_ptr<Transport> transport(RankNumber rank) {
     return std::make_unique<End>(*this, rank);
   }
-  void kill(RankNumber rank) { dead_[rank] = true; }  // neither sends nor receives any more
-  int aborted_with() const { return aborted_with_; }  // -1: it was not
+  void kill(RankNumber rank) { dead_[rank] = true; }  // it then neither sends nor receives
+  int aborted_with() const { return aborted_with_; }  // exit code of the abort; -1: none
 
  private:
   class End final : public Transport {

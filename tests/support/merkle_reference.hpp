@@ -1,6 +1,6 @@
 // A second, slow reference for Merkle trees in tests: the recursion of RFC 6962 (2.1) word for
 // word, on OpenSSL's one-shot SHA-256. Shares nothing with suites/merkle but the names of the trees
-// and the digest type. And published vectors of RFC 6962 trees.
+// and the digest type. It also has published vectors of RFC 6962 trees.
 #pragma once
 
 #include <openssl/sha.h>
@@ -25,7 +25,7 @@ inline Bytes32 openssl_sha256(const std::vector<std::uint8_t>& message) {
   return out;
 }
 
-// Root over 32-byte leaves; none: SHA-256 of nothing.
+// Returns the root over 32-byte leaves; without leaves it is the SHA-256 of the empty string.
 inline Bytes32 recursive_root(merkle::TreeKind kind, std::span<const Bytes32> leaves) {
   std::vector<std::uint8_t> message;
   if (leaves.empty()) return openssl_sha256(message);
@@ -47,8 +47,8 @@ inline Bytes32 recursive_root(merkle::TreeKind kind, std::span<const Bytes32> le
   return openssl_sha256(message);
 }
 
-// Likewise over leaves of 32 bytes but for the last, which has what is left, hashed as RFC 6962
-// hashes leaves of any length.
+// Returns the root over leaves of 32 bytes and a last leaf with the remaining bytes, hashed as RFC
+// 6962 hashes leaves of any length.
 inline Bytes32 recursive_root_of_bytes(std::span<const std::byte> bytes) {
   std::vector<Bytes32> hashes;
   for (std::size_t at = 0; at < bytes.size(); at += 32) {
@@ -69,8 +69,8 @@ inline std::vector<Bytes32> split_leaves(std::span<const std::byte> bytes) {
   return leaves;
 }
 
-// Leaf hashes and roots of transparency-dev/merkle, testonly/constants.go: the Certificate
-// Transparency test tree.
+// Leaf hashes and roots of the Certificate Transparency test tree, from transparency-dev/merkle,
+// testonly/constants.go.
 inline constexpr const char* published_leaf_hashes[] = {
     "6e340b9cffb37a989ca544e6bb780a2c78901d3fb33738768511a30617afa01d",
     "96a296d224f285c67bee93c30f8a309157f0daa35dc5b87e410b78630a09cfc7",
@@ -91,8 +91,8 @@ inline constexpr const char* published_roots[] = {
     "ddb89be403809e325750d3d263cd78929c2942b7942a34b77e122c9594a74c8c",
     "5dc9da79a70659a9ad559cb701ded9a2ab9d823aad2f4960cfe370eff4604328"};
 
-// Those of its leaves, from there too, that have 1 to 31 bytes, and their hashes: each is the root
-// of the tree of that leaf alone.
+// The leaves of the same test tree that have 1 to 31 bytes, with their hashes: each hash is the
+// root of the tree of that leaf alone.
 inline const std::vector<std::pair<std::string, std::string>> published_short_leaves{
     {std::string(1, '\0'), published_leaf_hashes[1]},
     {"\x10", published_leaf_hashes[2]},

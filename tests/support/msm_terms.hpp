@@ -1,5 +1,5 @@
-// Small MSM problems for tests: terms as text, as the suite holds them, and what OpenSSL says of
-// them.
+// Small MSM problems for tests: terms as text, terms as the suite stores them, and OpenSSL's
+// results for them.
 #pragma once
 
 #include <random>
@@ -18,7 +18,7 @@ inline const CurveOracle& oracle(msm::Curve curve) {
   return curve == msm::Curve::bn254 ? bn254 : bls12_381;
 }
 
-// As PlainPoint writes them: of the field's width.
+// Pads a point to the field's width, as PlainPoint writes points.
 inline msm::PlainPoint widened(msm::Curve curve, const OraclePoint& p) {
   const std::size_t digits = msm::field_bytes(curve) * 2;
   const auto wide = [&](const std::string& s) { return std::string(digits - s.size(), '0') + s; };
@@ -29,7 +29,8 @@ inline msm::PlainPoint expected_sum(msm::Curve curve, const std::vector<OracleTe
   return widened(curve, oracle(curve).sum(terms));
 }
 
-// Terms without known logarithms, as a file would give them; scalars must be below the order.
+// Returns terms without known logarithms, as a file would give them; scalars must be below the
+// order.
 inline msm::Terms terms_of(msm::Curve curve, const std::vector<OracleTerm>& list) {
   msm::Terms terms(curve, list.size());
   for (std::size_t i = 0; i < list.size(); ++i) {
@@ -41,7 +42,7 @@ inline msm::Terms terms_of(msm::Curve curve, const std::vector<OracleTerm>& list
   return terms;
 }
 
-// `terms` as text.
+// Returns `terms` as text.
 inline std::vector<OracleTerm> text_of(const msm::Terms& terms) {
   std::vector<OracleTerm> list;
   for (std::uint64_t i = 0; i < terms.count(); ++i) {
@@ -51,9 +52,9 @@ inline std::vector<OracleTerm> text_of(const msm::Terms& terms) {
   return list;
 }
 
-// Everything that has broken an MSM somewhere: scalars 0, 1, 2, r - 1, powers of two and all-ones
-// patterns at window borders; repeated points, opposite points, infinity, points outside the
-// subgroup, all at once and in one another's buckets.
+// Returns terms with every feature known to break MSM code: scalars 0, 1, 2, r - 1, powers of two
+// and all-ones patterns at window boundaries; repeated points, opposite points, infinity and points
+// outside the subgroup, all at once and in one another's buckets.
 inline std::vector<OracleTerm> difficult_terms(msm::Curve curve, std::size_t count,
                                                std::uint64_t seed) {
   std::mt19937_64 random(seed);
@@ -82,8 +83,8 @@ inline std::vector<OracleTerm> difficult_terms(msm::Curve curve, std::size_t cou
     if (random() % 4 != 0) term.scalar = scalars[random() % scalars.size()];
     if (random() % 16 == 0) term.x = term.y = "0";
     terms.push_back(term);
-    // Its opposite: minus y, by (r - 1) y computed by OpenSSL where the point has order r, else by
-    // the same point again.
+    // Adds the opposite point, computed by OpenSSL as (r - 1) times the point. That holds only if
+    // the point has order r; otherwise it adds the same point again.
     if (random() % 4 == 0 && i + 1 < count) {
       const OraclePoint minus = oracle(curve).sum({{msm::to_hex(r_less_1), term.x, term.y}});
       terms.push_back({term.scalar, minus.x, minus.y});

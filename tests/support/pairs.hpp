@@ -1,4 +1,4 @@
-// Tables of short texts: what is given and what comes of it.
+// Tables of short texts: inputs with their expected results.
 #pragma once
 
 #include <algorithm>
@@ -9,9 +9,9 @@
 
 namespace mgpu::test {
 
-// "2^20 = 1048576; 1k = 1000": pairs with semicolons or line ends between them, without the blanks
-// around each part. A line that begins with "= " goes on with the one before; one without " = " is
-// a remark.
+// Parses "2^20 = 1048576; 1k = 1000": pairs separated by semicolons or line ends, without the
+// blanks around each part. A line that begins with "= " continues the one before; one without " = "
+// is a remark.
 inline std::vector<std::pair<std::string, std::string>> pairs_of(std::string_view rows) {
   std::string joined(rows);
   for (std::size_t at = 0; (at = joined.find("= ", at)) != std::string::npos; ++at) {

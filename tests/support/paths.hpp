@@ -1,4 +1,4 @@
-// Where tests find the source tree and the libraries that the build made for them.
+// Paths of the source tree and of the libraries that the build made for tests.
 #pragma once
 
 #include <filesystem>
@@ -7,8 +7,8 @@ namespace mgpu::test {
 
 std::filesystem::path source_folder();
 
-// Paths of shared libraries to load: tests/support/fake_nvml.cpp, fake_cuda.cpp, the latter also
-// as one that refuses to start, and tests/layer.
+// Return the paths of shared libraries to load: tests/support/fake_nvml.cpp,
+// tests/support/fake_cuda.cpp, a variant of the latter that refuses to start, and tests/layer.
 const char* fake_nvml_library();
 const char* fake_cuda_library();
 const char* refusing_cuda_library();

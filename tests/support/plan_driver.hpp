@@ -1,8 +1,8 @@
 // A tiny discrete-event driver of a SliceSource: devices with fixed rates compute their slices in
-// order, two in flight each. It checks every rule of the seam as it goes (each item once,
-// granularity, limits, no deadlock, Done only at the end) and can lose, reject, rejoin and slow
-// down. No transfers and no fixed costs but a slice's own: the makespan is that of the decisions
-// alone.
+// order, with two in flight each. It checks every rule of the interface as it goes (each item once,
+// granularity, limits, no deadlock, Done only at the end). It can make devices fail, reject slices,
+// return and slow down. There are no transfers and no fixed costs except a slice's own, so the
+// makespan results from the decisions alone.
 #pragma once
 
 #include <algorithm>
@@ -19,28 +19,27 @@
 namespace mgpu::test {
 
 struct DrivenDevice {
-  double rate = 1;  // items per second, really
-  Items fits =
-      0;  // what it really takes at once: larger slices are rejected; at most the estimate's `fits`
+  double rate = 1;    // true items per second
+  Items fits = 0;     // true capacity: larger slices are rejected; at most the estimate's `fits`
   double launch = 0;  // seconds a slice takes beyond its items
   double slow = 1;    // its items take this many times as long ...
   double slow_at = std::numeric_limits<double>::infinity();  // ... from this time on
 };
 
-// What goes wrong, drawn from `seed`; all off by default.
+// Probabilities of faults, which are drawn from `seed`; all are off by default.
 struct Trouble {
   std::uint64_t seed = 0;
-  double loss =
-      0;  // probability, after each finished slice, that some device but the last one left is lost
-  double rejoin = 0;  // probability, after each finished slice, that a lost device is back
+  // Probability, after each finished slice, that some device fails, unless it is the last one left.
+  double loss = 0;
+  double rejoin = 0;  // probability, after each finished slice, that a failed device returns
   double newcomer =
-      0;  // probability, after each finished slice, that an unknown device joins (at most two)
-  double late_loss = 0;  // probability that a device is lost after everything is finished, with
-                         // results not yet on the host
+      0;  // probability, after each finished slice, that an unknown device is added (at most two)
+  // Probability that a device fails after everything is finished, with results not yet on the host.
+  double late_loss = 0;
 };
 
 struct Driven {
-  std::string failure;                     // the first broken rule; empty when all held
+  std::string failure;                     // the first broken rule; empty if none was broken
   double makespan = 0;                     // seconds
   std::vector<Items> items;                // finished, per device
   std::vector<std::vector<Slice>> slices;  // finished, per device, in order
@@ -91,7 +90,7 @@ class PlanDriver {
   };
   struct Unit {
     DrivenDevice real;
-    Items told = 0;  // what the source may offer at most
+    Items told = 0;  // most items that the source may offer
     bool alive = true;
     double free_at = 0;
     std::deque<Flight> flights;
@@ -105,7 +104,8 @@ class PlanDriver {
     if (result_.failure.empty()) result_.failure = why;
   }
 
-  // In rounds of one slice each, as workers that start together do, until nobody gets anything.
+  // Asks the devices in turn for one slice each, like workers that start together, until none gets
+  // any.
   void ask_everyone() {
     for (bool any = true; any && result_.failure.empty();) {
       any = false;
@@ -158,7 +158,7 @@ class PlanDriver {
     unit.flights.push_back({slice, begin, unit.free_at});
   }
 
-  // A device in reserve waits as long as another could do the work.
+  // Returns true if the device is a spare and another device could do the work.
   bool is_out_of_turn(std::uint32_t i) const {
     if (!is_reserve(i)) return false;
     const Items least = std::min(request_.granularity, request_.items);
@@ -202,8 +202,8 @@ class PlanDriver {
     return true;
   }
 
-  // Any device but the only one that can still do the work. Only so often: lost faster than
-  // computed, work would never end.
+  // Makes a device fail that is not the only one that can still do the work. The number of failures
+  // is limited: if devices failed faster than they compute, work would never end.
   bool lose_one() {
     const auto i = static_cast<std::uint32_t>(random_() % devices_.size());
     const auto works = [&](const Unit& unit) {
@@ -249,7 +249,7 @@ class PlanDriver {
   const PlanRequest& request_;
   Trouble trouble_;
   std::mt19937_64 random_;
-  std::vector<std::uint32_t> holder_;  // who has each item, in flight or finished
+  std::vector<std::uint32_t> holder_;  // device that has each item, in flight or finished
   std::vector<Unit> devices_;
   Items finished_ = 0;
   double now_ = 0;
@@ -263,7 +263,7 @@ inline Driven drive(const Strategy& strategy, const PlanRequest& request,
   return PlanDriver(*source, request, std::move(devices), trouble).run();
 }
 
-// The strategy of that name with its standard parameters, or with these.
+// Fills in the standard values of the strategy's parameters that are not given.
 inline StrategyParams complete(const StrategyInfo& info, StrategyParams params) {
   for (const StrategyParam& param : info.params) params.emplace(param.name, param.standard);
   return params;

@@ -9,7 +9,8 @@
 
 namespace mgpu::test {
 
-// Devices of these rates; everything fits and is handed out in one piece unless a test changes it.
+// Devices of these rates; everything fits in memory and is assigned in one piece unless a test
+// changes it.
 struct Problem {
   Problem(Items items, std::vector<double> rates, Items granularity = 1) {
     request.items = items;
@@ -22,7 +23,7 @@ struct Problem {
       real.push_back({rate, items});
     }
   }
-  Problem& launch(Nanos each) {  // estimated and real
+  Problem& launch(Nanos each) {  // both estimated and real
     for (DeviceEstimate& e : devices) e.launch = each;
     for (DrivenDevice& d : real) d.launch = seconds(each);
     return *this;
@@ -39,7 +40,7 @@ struct Problem {
     request.devices = devices;
     return make_strategy(strategy)->begin(request, {});
   }
-  double ideal() const {  // seconds, of a perfect split without launches
+  double ideal() const {  // seconds of a perfect split without launches
     double rates = 0;
     for (const DrivenDevice& d : real) rates += d.rate / d.slow;
     return static_cast<double>(request.items) / rates;
@@ -50,8 +51,8 @@ struct Problem {
   PlanRequest request;
 };
 
-// Checks what each device has done in the end. A row has a strategy, how many devices, how many
-// items, words as of SimulatedSet, and behind "=" the shares. Rates that are not known are one.
+// Checks the final share of each device. A row has a strategy, the number of devices, the number of
+// items, words as in SimulatedSet, and after "=" the shares. Unknown rates count as one.
 inline void check_driven_shares(std::string_view table) {
   for (const auto& [given, expected] : pairs_of(table)) {
     CAPTURE(given);

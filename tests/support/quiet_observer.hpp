@@ -1,4 +1,4 @@
-// An observer of sessions that prints nothing and stops nothing; it keeps the warnings.
+// An observer of sessions that prints nothing and stops nothing; it stores the warnings.
 #pragma once
 
 #include <string>

@@ -1,4 +1,4 @@
-// What a call that must be refused says, and what others throw.
+// Helpers that return the errors that calls throw.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -10,7 +10,7 @@
 
 namespace mgpu::test {
 
-// The message of the Error that `action` throws, which is of this kind; empty when it throws none.
+// Returns the message of the Error of this kind that `action` throws; empty if it throws none.
 template <class Action>
 std::string refusal(const Action& action, ErrorKind kind = ErrorKind::usage) {
   try {
@@ -22,7 +22,7 @@ std::string refusal(const Action& action, ErrorKind kind = ErrorKind::usage) {
   return "";
 }
 
-// The Error that `action` throws; of kind internal if it throws none.
+// Returns the Error that `action` throws; one of kind internal if it throws none.
 template <class Action>
 Error thrown_by(const Action& action) {
   try {

@@ -1,4 +1,4 @@
-// Whole sessions of an iterative suite, on devices of the fake backend that may be lost.
+// Whole sessions of an iterative suite, on devices of the fake backend that may fail.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@ struct RoundsAsked {
   std::vector<Handicap> handicaps{};
 };
 
-// Runs four samples on three devices, or as many as there are scripts.
+// Runs four samples on three devices, or on one per script if there are more scripts.
 inline Report run_rounds(const RoundsAsked& asked) {
   std::vector<FakeDevice> fakes;
   for (std::size_t i = 0; i < std::max<std::size_t>(3, asked.scripts.size()); ++i) {
@@ -59,8 +59,8 @@ inline FakeScript fails_at_launch(std::uint64_t launch) {
   return fails_from(FakeCall::launch, launch, FakeFault::Kind::error);
 }
 
-// All samples were right, whenever device 1 was lost. Returns how the sample that lost it was begun
-// again, if one did.
+// Checks that all samples were right although device 1 failed. Returns how the sample in which it
+// failed was restarted, if one was.
 inline std::optional<Fault> fault_of(const Report& report) {
   REQUIRE(report.runs.size() == 1);
   const RunRecord& run = report.runs.front();

@@ -1,6 +1,6 @@
 // A small report with everything a report can hold: two devices, runs that are ok, failed and
-// unsupported, a fault, a warning, a merge on the host and one on a device. Fixed: the golden files
-// are made from it.
+// unsupported, a fault, a warning, a merge on the host and one on a device. Its values are fixed:
+// the golden files are made from it.
 #pragma once
 
 #include <limits>
@@ -45,7 +45,7 @@ inline DeviceRecord sample_device(const std::string& id, std::size_t rank, const
   return record;
 }
 
-// The host and the first device were read, twice during the sample shown.
+// Adds telemetry of the host and the first device, which were read twice during the sample shown.
 inline void add_sample_telemetry(RunRecord& run) {
   TelemetryFigures host, gpu;
   host.of = kHost;
@@ -71,8 +71,8 @@ inline void add_sample_telemetry(RunRecord& run) {
   run.telemetry_points.push_back({kHost, load});
 }
 
-// A run of two devices whose timeline, parts and metrics agree with each other. `first` and
-// `second` are the kernels' lengths.
+// Returns a run of two devices whose timeline, parts and metrics agree with each other. `first` and
+// `second` are the lengths of the kernels.
 inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std::int64_t second,
                             Items items_first) {
   RunRecord run;
@@ -133,8 +133,8 @@ inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std
   return run;
 }
 
-// In a sample beside those that count its second device hung, and the first one did its last slices
-// again. One of three it was asked for had been lost before.
+// Makes the second device hang in a discarded sample, in which the first one computed its last
+// slices again. The run asked for three devices, one of which had failed earlier.
 inline void lose_second_device(RunRecord& run) {
   run.devices_asked = 3;
   run.verify.checked = 11;

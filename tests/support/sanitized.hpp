@@ -4,9 +4,9 @@
 
 namespace mgpu::test {
 
-// Under a sanitizer, which makes everything five to fifty times as slow, tests that repeat
-// themselves take one in so many of their cases: what it looks for is in each of them. Without one
-// they take all.
+// True under a sanitizer, which makes everything five to fifty times slower. Tests that repeat
+// themselves then run one in N of their cases, because each case contains what a sanitizer looks
+// for. Without a sanitizer they run all.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 constexpr bool kSanitized = true;
 #else

@@ -18,7 +18,7 @@
 namespace mgpu {
 namespace {
 
-// By the numbers of devices_of().
+// Returns the index of a device, from the number that devices_of() gave it.
 std::size_t index_of(const DeviceTraits& device) {
   return std::stoul(device.id.substr(device.id.find(':') + 1));
 }
@@ -33,8 +33,8 @@ struct Sums {
   }
 };
 
-// Over 0..n-1: n (n-1) / 2 and n (n-1) (2n-1) / 6, divided before anything overflows; n is at most
-// 2^62.
+// Returns the sums over 0..n-1: n (n-1) / 2 and n (n-1) (2n-1) / 6, divided before anything
+// overflows; n is at most 2^62.
 Sums sums_below(std::uint64_t n) {
   if (n == 0) return {};
   std::uint64_t half = (n % 2 == 0 ? n : n - 1) / 2, odd = n % 2 == 0 ? n - 1 : n,
@@ -49,8 +49,8 @@ Sums sums_below(std::uint64_t n) {
   return sums;
 }
 
-// The same by another way, for verification: from the sums over n items those over 2n and 2n + 1
-// follow.
+// Returns the same sums by another way, for verification: the sums over n items yield those over 2n
+// and 2n + 1.
 Sums sums_by_doubling(std::uint64_t n) {
   Sums s;
   for (int bit = 63; bit >= 0; --bit) {
@@ -72,8 +72,8 @@ Bytes bytes_of(double per_item, Items items) {
   return static_cast<Bytes>(std::llround(per_item * static_cast<double>(items)));
 }
 
-// Of slices that follow one another. Also of those that a faulty program computes twice:
-// IntervalSet refuses them.
+// Joins slices that follow one another. Accepts slices that a faulty program computes twice, which
+// IntervalSet refuses.
 std::vector<Slice> joined(std::vector<Slice> slices) {
   std::sort(slices.begin(), slices.end());
   std::vector<Slice> ranges;
@@ -84,9 +84,9 @@ std::vector<Slice> joined(std::vector<Slice> slices) {
   return ranges;
 }
 
-// "sum" adds the sums over a slice to what the device holds; "first sum" likewise, and like
-// "collect" it takes as long as its last argument says, and so does "round", which all but the last
-// give no slice.
+// Returns the kernels of scenarios. "sum" adds the sums over a slice to those on the device. "first
+// sum" does so too; it, "collect" and "round" take as long as their last argument says. All
+// iterations of "round" but the last pass no slice.
 FakeKernels scenario_kernels() {
   FakeKernelCode sum, first_sum, collect;
   sum.run = [](const Grid&, std::span<const FakeArg> args) {
@@ -129,7 +129,7 @@ class ScenarioWorkload final : public Workload, public IterativeWorkload, public
 
   const Shape& shape() const override { return shape_; }
 
-  // Resident, everything fits at once or not at all; end to end, two slices do.
+  // Computes how much fits: everything at once or nothing if resident, two slices if end to end.
   Capacity capacity(const DeviceTraits& device, Mode mode) const override {
     const ScenarioWork& work = scenario_.work;
     Holds holds = held_by(work, device.global_memory, mode, scenario_.devices.size());
@@ -228,8 +228,8 @@ class ScenarioWorkload final : public Workload, public IterativeWorkload, public
       }
       transfer(stream, CommandKind::download, bytes_of(cost().out_bytes, slice.size()));
     }
-    // Each takes as long as the others, to the nanosecond; what items sum up to is known after the
-    // last.
+    // Enqueues an iteration. All iterations take equally long, to the nanosecond; only the last one
+    // computes the sums of the items.
     void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override {
       const auto all = static_cast<std::uint64_t>(time_of_first(slice.size()).count());
       const bool last = round + 1 == rounds();
@@ -267,7 +267,8 @@ class ScenarioWorkload final : public Workload, public IterativeWorkload, public
       uncollected_.clear();
     }
 
-    // Puts the others' elements of each part to them, as devices do that combine their parts.
+    // Puts the other devices' elements of each part to them, as devices do that combine their
+    // parts.
     Completion bring(bool together, Stream&) override {
       if (!together || !exchanges()) return {};
       const std::vector<DeviceIndex>& participants = workload_.members_;
@@ -299,7 +300,7 @@ class ScenarioWorkload final : public Workload, public IterativeWorkload, public
       return end_to_end_ && workload_.scenario_.exchange.gathers &&
              is_gathered(cost().replicated, direct);
     }
-    // Who owns the items before and after its own.
+    // Returns the devices that own the items before and after its own.
     std::vector<DeviceIndex> neighbours() const {
       std::vector<DeviceIndex> found;
       const std::vector<Owner>& owners = workload_.owners_;
@@ -315,7 +316,7 @@ class ScenarioWorkload final : public Workload, public IterativeWorkload, public
       const std::vector<DeviceIndex> with = others();
       peer_->sync(with, with);
     }
-    // As ReplicatedInput does it, without data.
+    // Gathers as ReplicatedInput does, without data.
     bool gather(Stream& stream) {
       if (!gathers()) return false;
       const std::vector<DeviceIndex>& participants = workload_.members_;
@@ -348,7 +349,7 @@ class ScenarioWorkload final : public Workload, public IterativeWorkload, public
     ScenarioWorkload& workload_;
     const std::size_t index_;
     const ScenarioDevice& given_;
-    bool any_yet_ = false;  // slices, in this sample
+    bool any_yet_ = false;  // whether it got slices in this sample
     bool end_to_end_;
     std::unique_ptr<Kernel> sum_, first_sum_, round_, collect_;
     std::unique_ptr<Buffer> held_;
@@ -361,12 +362,12 @@ class ScenarioWorkload final : public Workload, public IterativeWorkload, public
   Shape shape_;
   std::mutex mutex_;
   Sums sums_;
-  std::atomic<std::size_t> taking_part_ = 0;  // devices, in this sample
-  std::vector<std::vector<Slice>> taken_;     // by each device
+  std::atomic<std::size_t> taking_part_ = 0;  // number of devices in this sample
+  std::vector<std::vector<Slice>> taken_;     // one list per device
   PeerGroup* group_ = nullptr;
-  std::vector<DeviceIndex> members_;    // of it, in this sample
-  std::vector<Owner> owners_;           // of the items, in an iterative sample
-  std::atomic<bool> combined_ = false;  // by them
+  std::vector<DeviceIndex> members_;    // devices of the group in this sample
+  std::vector<Owner> owners_;           // owners of the items, in an iterative sample
+  std::atomic<bool> combined_ = false;  // whether the devices combined their parts
 };
 
 }  // namespace

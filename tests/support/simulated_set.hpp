@@ -1,6 +1,5 @@
-// Alike devices that are simulated, of one node or of several, and what makes them other than alike
-// in a few words. An item takes a nanosecond unless a test says otherwise; rates are per
-// nanosecond.
+// Identical simulated devices on one node or several, and words that make some of them differ. An
+// item takes a nanosecond unless a test says otherwise; rates are per nanosecond.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -35,8 +34,8 @@ struct SimulatedSet {
     set(words);
   }
 
-  // Words such as "end-to-end up=10 rate.1=0.25": of all devices, or of the one with that number.
-  // "nodes=2" puts alike numbers of devices on nodes; node.1 is the rate of a node's link.
+  // Applies words such as "end-to-end up=10 rate.1=0.25", to all devices or to the one with that
+  // number. "nodes=2" spreads the devices evenly over nodes; node.1 is the rate of a node's link.
   void set(const std::string& words) {
     std::istringstream in(words);
     for (std::string word; in >> word;) set_one(word);
@@ -114,8 +113,8 @@ struct SimulatedSet {
   }
 };
 
-// Checks simulated times that were computed by hand. A row has how many devices, how many items and
-// of how many a piece is, words that set them apart, a colon, each device's share, and behind "="
+// Checks simulated times that were computed by hand. A row has the number of devices, of items and
+// of items per piece, words that make devices differ, a colon, each device's share, and after "="
 // the makespan and the ends of the first devices: "2 1000 1000 rate.1=0.5 : 700 300 = 700 700 600".
 // Lines without "=" between blanks are remarks.
 inline void check_simulations(std::string_view table) {

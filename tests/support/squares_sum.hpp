@@ -1,5 +1,5 @@
-// What workloads have in common that sum the squares of 64-bit values, modulo 2^64: the values,
-// their shape and the reference. Derived ones differ in how the sum comes together.
+// Common part of workloads that sum the squares of 64-bit values, modulo 2^64: the values, their
+// shape and the reference. Derived workloads differ in how they combine partial sums.
 #pragma once
 
 #include <algorithm>

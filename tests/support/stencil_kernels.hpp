@@ -1,4 +1,4 @@
-// kernels/stencil*.cl as plain loops, for devices of the fake backend.
+// The kernels of kernels/stencil*.cl as plain loops, for devices of the fake backend.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@ struct StencilCall {
   std::size_t wide(std::size_t i) const { return std::get<std::uint64_t>(args[i]); }
   Real real(std::size_t i) const { return std::get<Real>(args[i]); }
 
-  // A cell of each kind, computed in the order that the kernels add in; weights[d]: of distance d.
+  // Computes a cell of each kind, in the order in which the kernels add; weights[d] applies to
+  // distance d.
   static Real jacobi(const Real* at, Real north, Real south) {
     return (((at[-1] + at[1]) + north) + south) * Real{0.25};
   }
@@ -39,7 +40,7 @@ struct StencilCall {
   std::array<std::size_t, 3> items;
 };
 
-// Layers [first, end), which end along one axis.
+// Computes the layers [first, end), which end along one axis.
 template <class Real>
 void jacobi2d_rows(const StencilCall<Real>& call) {
   const std::size_t first = call.u(2), end = call.u(3), shift = call.u(4), n = call.u(7),
@@ -55,7 +56,7 @@ void jacobi2d_rows(const StencilCall<Real>& call) {
   }
 }
 
-// On a device that is its own neighbour.
+// Computes the steps on a device that is its own neighbour.
 template <class Real>
 void jacobi2d_steps(const StencilCall<Real>& call) {
   const std::size_t rows = call.u(9), n = call.u(13), stride = call.u(14);

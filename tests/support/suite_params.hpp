@@ -1,4 +1,4 @@
-// Problems of suites as `run` would ask for them.
+// Problems of suites as `run` would request them.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -16,7 +16,7 @@ inline const SuiteInfo& suite_named(std::string_view name) {
   return all_suites().front();
 }
 
-// Every option at its default but those given.
+// Returns parameters with every option at its default except the given ones.
 inline SuiteParams suite_params(std::string_view suite, std::uint64_t size,
                                 const Options& given = {}, std::uint64_t seed = 5) {
   SuiteParams params;
@@ -30,7 +30,7 @@ inline SuiteParams suite_params(std::string_view suite, std::uint64_t size,
   return params;
 }
 
-// A small problem: two phase bands, three amplitude bands, 256 samples.
+// Returns a small problem: two phase bands, three amplitude bands, 256 samples.
 inline SuiteParams pac_params(std::uint64_t batch, Options given = {}) {
   given.insert({{"channels", "3"}, {"length", "256"}, {"pha", "4:8:2"}, {"amp", "40:80:3"}});
   given.insert({"perm", "21"});

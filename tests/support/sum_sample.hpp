@@ -18,7 +18,7 @@
 
 namespace mgpu::test {
 
-// Of slices that are not lost.
+// Returns true if the slices that were not lost cover each item once.
 inline bool covers_once(std::vector<RawSlice> slices, Items items) {
   std::erase_if(slices, [](const RawSlice& slice) { return slice.lost; });
   std::sort(slices.begin(), slices.end(),
@@ -31,7 +31,8 @@ inline bool covers_once(std::vector<RawSlice> slices, Items items) {
   return reached == items;
 }
 
-// One sample of the sum workload under a strategy; estimates say what the devices really do.
+// One sample of the sum workload under a strategy; the estimates equal the true speeds of the
+// devices.
 struct SumSample {
   SumSample(std::vector<FakeDevice> fakes, Items items, SumFaults faults = {},
             FakeTime time = FakeTime::is_virtual, Mode in = Mode::end_to_end,
@@ -57,7 +58,7 @@ struct SumSample {
     }
   }
 
-  // On devices of 1e7 items/s.
+  // Takes a sample on devices of 1e7 items/s.
   SumSample(std::size_t devices, Items items, SumFaults faults = {},
             FakeTime time = FakeTime::is_virtual)
       : SumSample(equal_devices(devices), items, faults, time) {}
@@ -100,7 +101,7 @@ struct SumSample {
   }
 
   bool right() const { return workload.digest() == std::to_string(workload.reference()); }
-  // It did not fail, and every item was computed once.
+  // Checks that the sample did not fail and that every item was computed once.
   void check_right(const RawSample& sample) const {
     REQUIRE_FALSE(sample.failure);
     CHECK(right());

@@ -17,9 +17,9 @@ namespace mgpu::test {
 
 inline const std::vector<Mode> kBothModes{Mode::resident, Mode::end_to_end};
 
-inline SumFaults g_faults;  // of the workloads that sum_suite makes
+inline SumFaults g_faults;  // faults of the workloads that sum_suite makes
 
-// A suite of both modes whose workloads `make` makes.
+// Returns a suite of both modes whose workloads `make` makes.
 inline SuiteInfo suite_of(decltype(SuiteInfo::make) make) {
   SuiteInfo made;
   made.name = "sum";
@@ -42,7 +42,7 @@ inline Problem problem_of(const SuiteInfo& suite, Items items) {
   return problem;
 }
 
-// A session of one problem on all of these devices.
+// Returns the options of a session of one problem on all of these devices.
 inline SessionOptions options_on(std::vector<Device> devices, Problem problem,
                                  std::vector<Mode> modes, const std::string& strategies) {
   SessionOptions options;
@@ -60,7 +60,7 @@ class Stopping final : public QuietObserver {
   std::size_t stop_after = 0, asked = 0;
 };
 
-// Four samples of sum_suite, without faults.
+// Returns the options of a session with four samples of sum_suite, without faults.
 inline SessionOptions options_for(std::size_t devices, Items items,
                                   const std::string& strategies = "all",
                                   std::vector<Mode> modes = kBothModes) {
@@ -72,7 +72,7 @@ inline SessionOptions options_for(std::size_t devices, Items items,
   return options;
 }
 
-// Strategies are told that all devices are equal: nothing is probed.
+// Gives strategies equal estimates for all devices, so that nothing is probed.
 inline void give_estimates(SessionOptions& options) {
   DeviceEstimate estimate;
   estimate.items_per_s = 1e9;
@@ -86,7 +86,7 @@ inline std::vector<FakeDevice> fake_devices(std::size_t count, double ops_per_s 
   return made;
 }
 
-// Devices of the same model, whose results may be compared.
+// Returns devices of the same model, whose results may be compared.
 inline std::vector<FakeDevice> twins(std::size_t count) {
   std::vector<FakeDevice> made = fake_devices(count);
   for (FakeDevice& device : made) device.facts.name = "alike";

@@ -1,6 +1,6 @@
 // A small workload for tests of everything that runs workloads: the sum of squares of 64-bit
 // values, modulo 2^64. Its kernel exists as a host function for the fake backend and as OpenCL
-// text, its reference is one loop.
+// text; its reference is one loop.
 #pragma once
 
 #include <algorithm>
@@ -31,7 +31,7 @@ inline constexpr EmbeddedText kSumKernel{
     "  out[index] = sum;\n"
     "}\n"};
 
-// The same kernel for the fake backend: one op per item.
+// Returns the same kernel for the fake backend: one op per item.
 inline FakeKernels sum_kernels() {
   FakeKernelCode code;
   code.run = [](const Grid&, std::span<const FakeArg> args) {
@@ -56,17 +56,18 @@ struct SumFaults {
   Items too_many = ~Items{0};             // enqueue of a larger slice runs out of memory
   std::function<void()> at_begin{},
       at_host_merge{};               // called at the start of a sample, and when the host merges
-  std::function<void()> at_merge{};  // a device merges, and calls this
-  bool tolerant = false;             // a result that is one too large verifies
-  bool only_devices_merge = false;   // merging is no business of the host
-  bool each_slice = false;           // brings the result of each slice to the host by itself
-  std::chrono::milliseconds verifying{};  // how long that takes
-  std::size_t* samples = nullptr;         // counts them
-  std::size_t slightly_wrong =
-      0;  // this sample, counted from 1, is off by one, which verification allows
-  std::size_t* written = nullptr;               // counts results that were written to a file
-  std::vector<std::size_t>* sharing = nullptr;  // notes by how many devices each sample was shared
-  std::vector<Slice>* given = nullptr;          // notes what is enqueued, on a virtual clock
+  std::function<void()> at_merge{};  // if set, a device merges and calls this
+  bool tolerant = false;             // accepts a result that is one too large
+  bool only_devices_merge = false;   // the host never merges
+  bool each_slice = false;           // downloads the result of each slice separately
+  std::chrono::milliseconds verifying{};  // time of a verification
+  std::size_t* samples = nullptr;         // if set: counts samples
+  // Number, counted from 1, of the sample whose result is off by one, which verification allows.
+  std::size_t slightly_wrong = 0;
+  std::size_t* written = nullptr;  // if set: counts results that were written to a file
+  // If set: receives the number of devices of each sample.
+  std::vector<std::size_t>* sharing = nullptr;
+  std::vector<Slice>* given = nullptr;  // if set: receives the enqueued slices, on a virtual clock
 };
 
 class SumWorkload : public Workload, public SizedByDevices, public DeviceMerge, public Tunable {
@@ -104,7 +105,7 @@ class SumWorkload : public Workload, public SizedByDevices, public DeviceMerge, 
         {}};
   }
 
-  // Kernels that all compute it, or claim to, by entry name.
+  // Offers kernels by entry name that all compute the result, or claim to.
   void offer(std::vector<std::string> variants) {
     variants_ = std::move(variants), entry_ = variants_.front();
   }
@@ -257,7 +258,7 @@ class SumWorkload : public Workload, public SizedByDevices, public DeviceMerge, 
   bool merged_ = false;
 };
 
-// A fake device with room for everything a test does.
+// Returns a fake device with room for everything a test does.
 inline FakeDevice fake_device(const std::string& id, double ops_per_s = 1e9) {
   FakeDevice device;
   device.facts.id = id;

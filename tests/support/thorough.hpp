@@ -1,6 +1,6 @@
 // The two tiers of tests. CI runs the quick one at every change: each kind of thing at least once.
-// Before a release `scripts/test.sh --thorough`, which sets MGPU_THOROUGH=1, also repeats them in
-// other shapes, types, sizes and numbers.
+// Before a release `scripts/test.sh --thorough`, which sets MGPU_THOROUGH=1, repeats them with
+// other shapes, types, sizes and counts.
 #pragma once
 
 #include <doctest/doctest.h>
@@ -18,10 +18,10 @@ inline bool is_thorough() {
   return given != nullptr && *given != '\0' && std::string_view(given) != "0";
 }
 
-// Of a test that only the thorough tier has: TEST_CASE("..." * testing::if_thorough()).
+// Marks a test that only the thorough tier has: TEST_CASE("..." * testing::if_thorough()).
 inline doctest::skip if_thorough() { return doctest::skip(!is_thorough()); }
 
-// All of them in the thorough tier, the first `few` in the quick one.
+// Returns all values in the thorough tier, the first `few` in the quick one.
 template <class T>
 std::vector<T> first_when_quick(std::size_t few, std::initializer_list<T> all) {
   return {all.begin(), is_thorough()
@@ -29,9 +29,9 @@ std::vector<T> first_when_quick(std::size_t few, std::initializer_list<T> all) {
                            : all.begin() + static_cast<std::ptrdiff_t>(std::min(few, all.size()))};
 }
 
-// Counts the combinations of nested loops as they come, and says of each whether the tier has it:
-// the quick one has one in `k`. With a prime that divides the length of none of the loops, values
-// of any two of them still meet.
+// Counts the combinations of nested loops as they come and returns whether the tier has each: the
+// quick one has one in `k`. If `k` is a prime that divides the length of none of the loops, all
+// pairs of values of two loops still occur.
 inline auto one_in(std::size_t k) {
   return [k, n = std::size_t{0}]() mutable { return n++ % k == 0 || is_thorough(); };
 }

@@ -56,7 +56,7 @@ class TimelineBuilder {
     timeline_.commands.back().exchange = ExchangeInfo{{peer}, PeerPath::direct, arrives};
     return *this;
   }
-  TimelineBuilder& of_round(std::uint32_t round) {  // the last command
+  TimelineBuilder& of_round(std::uint32_t round) {  // sets it for the last command
     timeline_.commands.back().round = round;
     return *this;
   }
@@ -83,7 +83,7 @@ class TimelineBuilder {
   Timeline timeline_;
 };
 
-// A number of nanoseconds, or of us or ms: "5", "-7", "10ms".
+// Parses a number of nanoseconds, or of us or ms: "5", "-7", "10ms".
 inline std::int64_t drawn_time(const std::string& text) {
   std::size_t end = 0;
   const std::int64_t number = std::stoll(text, &end);
@@ -94,7 +94,7 @@ inline std::int64_t drawn_time(const std::string& text) {
   return number;
 }
 
-// One item of a picture, see below: the words after the device's.
+// Adds one item of a picture (see `drawn` below): the words after the device's number.
 inline void draw_item(TimelineBuilder& b, std::uint32_t device,
                       const std::vector<std::string>& words) {
   const std::string& what = words.at(0);
@@ -109,7 +109,7 @@ inline void draw_item(TimelineBuilder& b, std::uint32_t device,
     if (dots == std::string::npos) throw std::invalid_argument("no times: " + text);
     return std::pair(drawn_time(text.substr(0, dots)), drawn_time(text.substr(dots + 2)));
   };
-  // What follows the times: bytes, and the number of a round.
+  // Parses the words after the times: bytes, and the number of an iteration.
   Bytes bytes = 0;
   std::optional<std::uint32_t> round;
   for (std::size_t word = 2; word < words.size(); ++word) {
@@ -153,11 +153,12 @@ inline void draw_item(TimelineBuilder& b, std::uint32_t device,
   if (round) b.of_round(*round);
 }
 
-// A timeline as a picture in words: "0: up 0 5..25 64B, run 0 30..60, fly 0..70 1: put>0 10..40".
-// A device's number and a colon, and what it does, with commas between: up, run and down of a slice
-// (a number, prep, collect, merge); put>1 and wait>1, to and from another device; fly, sync, idle
-// and wake of its worker; items of a slice, and when they were enqueued and finished; merge, or
-// merge@0 on a device. "64B" are bytes, "@3" is a round.
+// Parses a timeline given as a picture in words: "0: up 0 5..25 64B, run 0 30..60, fly 0..70 1:
+// put>0 10..40". A device's number and a colon precede its activities, which commas separate. They
+// are: up, run and down of a slice (a number, prep, collect, merge); put>1 and wait>1, to and from
+// another device; fly, sync, idle and wake of its worker; items of a slice, with the times when
+// they were enqueued and finished; merge, or merge@0 on a device. "64B" are bytes, "@3" is an
+// iteration.
 inline Timeline drawn(std::size_t devices, const std::string& makespan, std::string_view picture) {
   TimelineBuilder b(devices, drawn_time(makespan));
   std::uint32_t device = 0;
@@ -182,9 +183,9 @@ inline Timeline drawn(std::size_t devices, const std::string& makespan, std::str
   return b.get();
 }
 
-// A pipeline as three in-order queues per device would run it, two slices in flight, with random
-// lengths and launch gaps; merged on the host or on a device, or not at all. Consistent: every
-// command starts after what it depends on.
+// Returns a pipeline as three in-order queues per device would run it, two slices in flight, with
+// random lengths and launch gaps; merged on the host or on a device, or not at all. It is
+// consistent: every command starts after those it depends on.
 inline Timeline random_pipeline(std::mt19937& random) {
   const auto pick = [&](std::int64_t low, std::int64_t high) {
     return std::uniform_int_distribution<std::int64_t>(low, high)(random);
@@ -199,7 +200,7 @@ inline Timeline random_pipeline(std::mt19937& random) {
     const auto put = [&](CommandKind kind, std::int32_t slice, std::int64_t ready) {
       std::int64_t& q = queue[static_cast<int>(kind)];
       const std::int64_t start = std::max(q, ready) + pick(0, 5);
-      q = start + pick(1, 100);  // work takes time
+      q = start + pick(1, 100);  // work takes at least some time
       b.command(d, kind, slice, start, q);
       return q;
     };

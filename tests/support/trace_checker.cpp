@@ -1,5 +1,5 @@
-// The rules trace importers hold files to: those whose breach Perfetto counts as an import error,
-// and those Tracy and speedscope throw at. Sources: Perfetto's json_trace_parser.cc and
+// Rules to which trace importers hold files: those whose breach Perfetto counts as an import error,
+// and those for which Tracy and speedscope throw. Sources: Perfetto's json_trace_parser.cc and
 // slice_tracker.cc, Tracy's import-chrome.cpp.
 #include "tests/support/trace_checker.hpp"
 
@@ -19,19 +19,19 @@ namespace {
 
 using TraceJson = nlohmann::ordered_json;
 
-// Beyond 2^41 us a double steps by more than half a nanosecond: times were not counted from the
-// beginning.
+// Latest valid time. Beyond 2^41 us a double steps by more than half a nanosecond: such times were
+// not counted from the beginning of the run.
 constexpr double kLatest = 2199023255552.0;
 constexpr std::size_t kMostBreaches = 100;
 
-struct Span {  // a complete event in nanoseconds, and where it stands in the file
+struct Span {  // a complete event in nanoseconds, and its position in the file
   std::int64_t begin = 0, end = 0;
   std::size_t index = 0;
 };
 
 struct Thread {
   std::vector<Span> spans;
-  std::vector<std::int64_t> latest_end;  // of spans[0..k], once sorted
+  std::vector<std::int64_t> latest_end;  // latest end among spans[0..k], once sorted
 };
 
 struct FlowEnd {
@@ -93,8 +93,8 @@ class Checker {
     return found != e.end() && found->is_string() ? found->get<std::string>() : std::string();
   }
 
-  // pid and tid: JSON integers in 1 .. 2^32-1. Strings throw in Tracy, 0 and larger values lose
-  // their identity in Perfetto.
+  // Returns pid or tid. They must be JSON integers in 1 .. 2^32-1: strings throw in Tracy, and 0
+  // and larger values are not kept distinct by Perfetto.
   std::optional<std::uint32_t> id(const TraceJson& e, const char* key) {
     const auto found = e.find(key);
     if (found == e.end() && *key == 't' && e["ph"] == "C")
@@ -145,8 +145,8 @@ class Checker {
     }
   }
 
-  // Without a scope it is the thread's; another letter is counted as an error and the event is
-  // dropped.
+  // Checks an instant event. Without a scope it is the thread's; an unknown letter is counted as an
+  // error and the event is dropped.
   void instant(const TraceJson& e) {
     const auto scope = e.find("s");
     if (scope != e.end() && *scope != "t" && *scope != "p" && *scope != "g")
@@ -181,7 +181,7 @@ class Checker {
 
   void nesting() {
     for (auto& [tid, thread] : threads_) {
-      // Outer before inner; of equal ones the file's order.
+      // Sorts outer spans before inner ones, and equal ones in the file's order.
       std::stable_sort(thread.spans.begin(), thread.spans.end(), [](const Span& a, const Span& b) {
         return a.begin != b.begin ? a.begin < b.begin : a.end > b.end;
       });
@@ -199,16 +199,16 @@ class Checker {
     }
   }
 
-  // Is a slice open on the thread at that time, among those that stand before it in the file or
-  // begin earlier?
+  // Returns true if a slice is open on the thread at that time, among those that stand before it in
+  // the file or begin earlier.
   bool enclosed(const FlowEnd& end) const {
     const auto found = threads_.find(end.tid);
     if (found == threads_.end()) return false;
     const auto& spans = found->second.spans;
     auto after = std::upper_bound(spans.begin(), spans.end(), end.at,
                                   [](std::int64_t t, const Span& s) { return t < s.begin; });
-    // Importers sort by time and keep the file's order at equal times: a slice that begins just
-    // then must stand before the arrow.
+    // Importers sort by time and keep the file's order at equal times: a slice that begins at the
+    // arrow's time must stand before the arrow.
     while (after != spans.begin() && std::prev(after)->begin == end.at &&
            std::prev(after)->index > end.index)
       --after;

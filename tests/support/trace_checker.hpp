@@ -1,4 +1,4 @@
-// The rules that importers hold traces to: the import-error counters of Perfetto that must be zero.
+// Rules to which importers hold traces: the import-error counters of Perfetto that must be zero.
 #pragma once
 
 #include <string>

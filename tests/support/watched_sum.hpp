@@ -1,6 +1,6 @@
-// A workload that knows where a session is: the sum of squares of 64-bit values on fake devices,
-// with every kind of command there is (loading, uploads, kernels, downloads, merging on a device,
-// publishing), and a script that asks it for its place.
+// A workload that knows the state of a session: the sum of squares of 64-bit values on fake
+// devices, with every kind of command (loading, uploads, kernels, downloads, merging on a device,
+// publishing), and a script that asks it for that state.
 #pragma once
 
 #include <cstring>
@@ -19,18 +19,18 @@ namespace mgpu::test {
 
 enum class Place { set_up, load, slice, collect, merge, publish };
 
-// Where a device is. Sessions on a virtual clock have one thread.
+// State of a device. Sessions on a virtual clock have one thread.
 struct Whereabouts {
   Place place = Place::set_up;
-  std::size_t sample = 0;   // that the executor has begun; 0: none yet
-  std::size_t sharing = 0;  // devices that share it
-  std::size_t slice = 0;    // of this device in this sample
+  std::size_t sample = 0;   // the latest that the executor has begun; 0: none yet
+  std::size_t sharing = 0;  // number of devices that share it
+  std::size_t slice = 0;    // number of this device's slice in this sample
 };
 
 struct Watched {
-  std::map<std::string, Whereabouts> devices;  // by id
+  std::map<std::string, Whereabouts> devices;  // key: id
   std::size_t samples = 0, sharing = 0;
-  std::vector<bool> merged;  // by sample, from 1: it was merged; a probe is not
+  std::vector<bool> merged;  // whether each sample, counted from 1, was merged; probes are not
 };
 
 inline FakeKernels watched_kernels() {

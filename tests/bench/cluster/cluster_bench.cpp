@@ -1,7 +1,7 @@
-// What messages between ranks cost, beside the same on a device of rank 0's own: a question and its
-// answer, bytes there and back, a slice handed out, results brought back. Under a launcher, two
-// ranks or more; scripts/cluster_bench.sh does that with each MPI. Usage: mgpu-cluster-bench
-// [--quick] [--json FILE]
+// Cost of messages between ranks, compared with the same operations on a device of rank 0 itself: a
+// question and its answer, bytes there and back, a slice assigned, results returned. Needs a
+// launcher and at least two ranks; scripts/cluster_bench.sh runs it with each MPI. Usage:
+// mgpu-cluster-bench [--quick] [--json FILE]
 #include <sys/utsname.h>
 
 #include <algorithm>
@@ -50,7 +50,7 @@ class Bench {
   const std::vector<Figure>& figures() const { return figures_; }
 
  private:
-  // `once` does it `each` times.
+  // Measures `once`, which performs the operation `each` times.
   void measure(const std::string& what, Bytes bytes, unsigned times,
                const std::function<void()>& once, unsigned each = 1) {
     Figure figure{what, where_, bytes, {}};
@@ -66,7 +66,7 @@ class Bench {
 
   void wait(OpenDevice& device, BatchId batch) { wait_for(backend_, device, batch); }
 
-  // What comes back must be what went there.
+  // Measures transfers and checks that the bytes return unchanged.
   void moves(OpenDevice& device, Bytes bytes) {
     const std::unique_ptr<Buffer> buffer = device.resources().allocate(bytes);
     std::vector<std::byte> there(bytes), back(bytes);
@@ -95,8 +95,8 @@ class Bench {
     for (const BatchId batch : done) device.take(batch);
   }
 
-  // A kernel that does nothing: what is left is handing it out and being told of its end. One at a
-  // time, and one ahead.
+  // Measures slices of a kernel that does nothing, which leaves the cost of assigning it and of
+  // reporting its end: one slice at a time, and one ahead.
   void slices(OpenDevice& device) {
     const std::unique_ptr<Kernel> kernel = device.resources().foreign_kernel(
         {"nothing.cl", "__kernel void nothing(uint unused) {}"}, "nothing", "");

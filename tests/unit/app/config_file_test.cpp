@@ -1,5 +1,5 @@
-// Config files: what is understood, what is refused and in which line, and that what is dumped
-// comes back.
+// Config files: the accepted syntax, refusals with the line they name, and dumps that parse to the
+// same values.
 #include "app/config_file.hpp"
 
 #include <doctest/doctest.h>

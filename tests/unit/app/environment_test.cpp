@@ -1,5 +1,5 @@
-// The limits of a process as its control groups state them, from made-up trees; folders by the XDG
-// rules; what is said of PoCL's cache.
+// Limits of a process as its control groups state them, from made-up trees; folders by the XDG
+// rules; remarks on PoCL's cache.
 #include "app/environment.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// What a report amounts to as an exit code.
+// The exit codes that reports lead to.
 #include "app/exit_codes.hpp"
 
 #include <doctest/doctest.h>
@@ -9,7 +9,7 @@ using namespace mgpu;
 
 namespace {
 
-// One case that was ok, on two devices.
+// Returns a report with one case that was ok, on two devices.
 Report good() {
   Report report = test::sample_report();
   report.faults.clear();

@@ -1,5 +1,5 @@
-// What the rows of the table of options say of fields: values go there, and results record those
-// that say how samples were taken.
+// Fields in the table of options: values are stored in them, and results record those that say how
+// samples were taken.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -23,7 +23,7 @@ RunRequest with(const std::vector<std::pair<std::string, std::string>>& given) {
 
 ParamMap recorded(const RunRequest& request) { return recorded_options(request, run_options({})); }
 
-// Another than the default.
+// Returns a value other than the default.
 std::string some_value(const OptionSpec& option) {
   if (!option.field.words.empty()) return option.field.words.at(1);
   return option.kind == OptionSpec::Kind::flag ? "true" : option.value_name == "TIME" ? "7ms" : "7";

@@ -1,4 +1,4 @@
-// When the result file of a run is written.
+// Tests of when the result file of a run is written.
 #include "app/run_observer.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,5 @@
-// Names, order and number of the results that nobody named. Files on disk; no device.
+// Names, order and number of the results that are saved without --output. Uses files on disk and no
+// device.
 #include "app/saved_results.hpp"
 
 #include <doctest/doctest.h>
@@ -32,7 +33,7 @@ class Folder {
   operator const fs::path&() const { return path_; }
   void put(const std::string& name) const { std::ofstream(path_ / name) << "{}"; }
 
-  std::vector<std::string> names() const {  // of all but locks and the like, in order
+  std::vector<std::string> names() const {  // in order, without locks and other files
     std::vector<std::string> all;
     for (const auto& entry : fs::directory_iterator(path_)) {
       if (!entry.path().filename().string().starts_with("."))
@@ -52,7 +53,7 @@ std::vector<std::string> names_of(const std::vector<fs::path>& files) {
   return names;
 }
 
-// By a run that ends at once.
+// Saves as a run that ends at once.
 fs::path save(const fs::path& folder, const char* what, std::size_t most = kMostSaved) {
   OutputFiles outputs;
   return new_saved_result(folder, kMoment, what, outputs, most);
@@ -69,7 +70,7 @@ TEST_CASE(
   folder.put(first);
   const std::string second = save(folder, "all").filename().string();
   CHECK(second == "2026-03-07T040506Z.2-all.json.gz");
-  folder.put(second + ".journal");  // all that there is of a run that was killed early
+  folder.put(second + ".journal");  // all that remains of a run that was killed early
   const std::string third = save(folder, "matrix+msm").filename().string();
   CHECK(third == "2026-03-07T040506Z.3-matrix+msm.json.gz");
   folder.put(third);

@@ -29,7 +29,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The current folder of this process while it exists: an empty one, but for links to the source.
+// The current folder of this process for the lifetime of the object: empty except for links to the
+// source.
 class WorkFolder {
  public:
   WorkFolder() {
@@ -58,7 +59,7 @@ void write_npy(std::istream& words) {
   std::string file, type, shape;
   words >> file >> type >> shape;
   std::vector<double> values;
-  for (std::string word; words >> word;) values.push_back(std::stod(word));  // nan and inf too
+  for (std::string word; words >> word;) values.push_back(std::stod(word));  // accepts nan and inf
   std::size_t count = 1;
   const std::regex number("[0-9]+");
   for (std::sregex_iterator at(shape.begin(), shape.end(), number), end; at != end; ++at)
@@ -100,7 +101,8 @@ std::vector<std::string> rows(std::istream& words) {
   return made;
 }
 
-// "edit", the file, the new file, then pairs. Returns what the file does not have.
+// Executes a line of "edit", the file, the new file, then pairs. Returns the texts that the file
+// lacks.
 std::vector<std::string> edit(const std::vector<std::string>& words) {
   const auto with_line_ends = [](std::string text) {
     for (std::size_t at = 0; (at = text.find("\\n", at)) != std::string::npos;)
@@ -228,12 +230,13 @@ class Player {
     for (std::size_t k = 0; k < devices_; ++k) {
       fakes.push_back(calibration_device(fmt::format("0:{}", k), DeviceType::cpu));
       fakes.back().facts.local_memory = 1 << 15;
-      if (!suites_.empty()) fakes.back().facts.max_allocation = 1 << 20;  // calibrated sooner
+      // Makes calibration faster.
+      if (!suites_.empty()) fakes.back().facts.max_allocation = 1 << 20;
     }
     FakeKernels kernels = calibration_kernels();
     kernels.merge(sum_kernels());
     kernels["sum_slice"].ops = [](const Grid&, std::span<const FakeArg> args) {
-      return 1e6 * static_cast<double>(std::get<std::uint64_t>(args[2]));  // a microsecond each
+      return 1e6 * static_cast<double>(std::get<std::uint64_t>(args[2]));  // a microsecond per item
     };
     return std::make_unique<FakeBackend>(fakes, kernels);
   }
@@ -241,7 +244,7 @@ class Player {
   WorkFolder folder_;
   std::string played_;
   std::size_t devices_ = 0;
-  std::vector<SuiteInfo> suites_;  // none: those of the program
+  std::vector<SuiteInfo> suites_;  // none: the suites of the program
   std::vector<std::regex> masks_;
 };
 
@@ -258,7 +261,7 @@ TEST_CASE("commands print what their transcripts say") {
     const std::string name = "cli/" + entry.path().filename().string();
     CAPTURE(name);
     const std::string now = replayed(file_text(entry.path()));
-    // Call by call, so that what differs is what is shown.
+    // Compares call by call, so that only the difference is shown.
     std::istringstream expected(golden(name, now)), found(now);
     std::string call;
     for (std::string line, other; std::getline(expected, line);) {
@@ -266,7 +269,7 @@ TEST_CASE("commands print what their transcripts say") {
       CAPTURE(call);
       REQUIRE(std::getline(found, other));
       CHECK(other == line);
-      if (other != line) break;  // the rest is shifted
+      if (other != line) break;  // the lines after it are shifted
     }
     std::string more;
     CHECK_FALSE_MESSAGE(std::getline(found, more), more);

@@ -31,7 +31,7 @@ bool is_running(pid_t process) {
   return (in >> number >> name >> state) && state != "Z" && state != "X";
 }
 
-// Waits for what becomes true sooner or later; the limit of the test ends a test of what does not.
+// Waits for a condition that becomes true sooner or later; otherwise the test's time limit ends it.
 template <class Condition>
 void wait_until(const Condition& condition) {
   while (!condition()) std::this_thread::sleep_for(std::chrono::milliseconds(2));
@@ -117,7 +117,7 @@ TEST_CASE("the limit and a stop end a child with all that it started") {
 TEST_CASE("a child gets no descriptors of this process, and its own signals") {
   const int low = ::open("/dev/null", O_RDONLY), fd = ::fcntl(low, F_DUPFD, 200);
   const std::string of_child = "/proc/$$/fd/" + std::to_string(fd);
-  // By the shell alone: it blocks signals while it begins another program.
+  // Uses only the shell: it blocks signals while it starts another program.
   const ChildEnd end =
       run_child_process(shell("[ -e /proc/$$/fd/2 ] && [ ! -e " + of_child +
                               " ]; echo $?; while read -r name value; do"

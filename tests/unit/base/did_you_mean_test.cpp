@@ -1,4 +1,4 @@
-// Which word a misspelt one is taken for.
+// Suggestions for misspelt words.
 #include <doctest/doctest.h>
 
 #include <vector>

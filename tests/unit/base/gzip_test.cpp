@@ -1,4 +1,4 @@
-// gzip files as they should be, and as disks, networks and people who mean harm leave them.
+// gzip files: valid ones, and ones damaged by disks, networks or malice.
 #include "lib/base/gzip.hpp"
 
 #include <doctest/doctest.h>
@@ -27,7 +27,7 @@ std::string gunzip(std::string_view file, std::size_t piece = kMuch, std::size_t
   return gunzip.text();
 }
 
-// The message of the refusal; empty: there was none.
+// Returns the message of the refusal; empty if there was none.
 template <typename F>
 std::string gzip_refusal(F read) {
   try {
@@ -48,7 +48,7 @@ std::string noise(std::size_t size) {
   return text;
 }
 
-// What gzip makes of "results", with the name and the comment that a header may have.
+// Output of gzip for "results", with the name and the comment that a header may have.
 constexpr std::string_view kForeign(
     "\x1f\x8b\x08\x18\x01\x00\x00\x00\x02\xff"
     "r.json\0of a friend\0"
@@ -91,7 +91,7 @@ TEST_CASE("a file that was cut off is refused wherever that was") {
   for (std::size_t size = 0; size < two.size(); ++size) {
     CAPTURE(size);
     if (size == one.size()) {
-      CHECK((gunzip(two.substr(0, size)) == text));  // nobody can tell
+      CHECK((gunzip(two.substr(0, size)) == text));  // not detectable
     } else {
       CHECK(gzip_refusal([&] { gunzip(two.substr(0, size)); }) ==
             "is a gzip file that was cut off");
@@ -115,7 +115,7 @@ TEST_CASE("damage is refused, or changes nothing of what is read") {
       CHECK((read == text));
     }
   }
-  // Not the time in the header, nor how a run of one letter is told.
+  // The time in the header may change, and the encoding of a run of one letter.
   CHECK(refused > 8 * (whole.size() - 10));
   CHECK(gzip_refusal([&] {
           gunzip(whole.substr(0, 12) + "\xff\xff" + whole.substr(14));
@@ -144,7 +144,7 @@ TEST_CASE("more than the limit is refused before it is held, also in several mem
   CHECK(gzip_refusal([&] { gunzip(member + member, 1, 1999); }) ==
         "is larger than 1.95 KiB when decompressed");
   CHECK(gunzip(member + member, 1, 2000).size() == 2000);
-  // A bomb: each piece holds a thousand times its size.
+  // A decompression bomb: each piece expands a thousand times.
   const std::string bomb = gzip(std::string(std::size_t{1} << 22, '0'));
   Gunzip limited(std::size_t{1} << 20);
   CHECK(gzip_refusal([&] { limited.take(bomb); }) == "is larger than 1.00 MiB when decompressed");

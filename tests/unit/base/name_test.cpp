@@ -1,4 +1,4 @@
-// Names that are kept once.
+// Names that are stored once.
 #include "lib/base/name.hpp"
 
 #include <doctest/doctest.h>

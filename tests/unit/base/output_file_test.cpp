@@ -1,4 +1,4 @@
-// Files are written whole or not at all, and refusals name the file.
+// Output files: they are written whole or not at all, and refusals name the file.
 #include "lib/base/output_file.hpp"
 
 #include <doctest/doctest.h>
@@ -24,12 +24,12 @@ namespace fs = std::filesystem;
 
 namespace {
 
-std::vector<std::string> g_calls;  // of fsync and rename, in order
+std::vector<std::string> g_calls;  // calls of fsync and rename, in order
 bool g_dies_at_rename = false;
 
 }  // namespace
 
-// In the place of those of the C library, for this program.
+// Replaces the functions of the C library in this program.
 extern "C" int fsync(int fd) {
   struct stat info {};
   g_calls.push_back(::fstat(fd, &info) == 0 && S_ISDIR(info.st_mode) ? "fsync of a folder"
@@ -69,7 +69,7 @@ TEST_CASE("a file is written whole, over an older one, in folders that are made,
   const fs::path file = folder.path() / "a" / "b" / "out.json", link = folder.path() / "link.json";
   write_file_atomically(file, std::string(300'000, 'x'));
   CHECK(fs::file_size(file) == 300'000);
-  // An older file keeps its permissions and a symbolic link stays one.
+  // An older file keeps its permissions, and a symbolic link stays one.
   fs::permissions(file, fs::perms::owner_read | fs::perms::owner_write);
   fs::create_symlink(file, link);
   OutputFile(link).put("new");
@@ -167,7 +167,7 @@ TEST_CASE("what a process leaves that is killed at the rename goes when the file
   REQUIRE(WEXITSTATUS(status) == 9);
   CHECK(test::file_text(file) == "old");
   REQUIRE(files_in(folder.path()) == 2);
-  write_file_atomically(other, "1");  // of another file it is none of their business
+  write_file_atomically(other, "1");  // does not affect the others, which have another file
   CHECK(files_in(folder.path()) == 3);
   write_file_atomically(file, "newer");
   CHECK(files_in(folder.path()) == 2);
@@ -240,7 +240,7 @@ TEST_CASE("the lock of a process that was killed is not a lock") {
   const pid_t child = ::fork();
   if (child == 0) {
     const FileLock lock(file);
-    ::_exit(9);  // its destructor does not run
+    ::_exit(9);  // skips its destructor
   }
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
@@ -260,7 +260,7 @@ TEST_CASE("a link to nothing leads to the new file; one of ours is replaced, not
   file.put("1");
   CHECK(fs::is_symlink(link));
   CHECK(test::file_text(target) == "1");
-  fs::remove(link);  // what the name stands for was decided before
+  fs::remove(link);  // the target of the link was resolved before
   file.put("2");
   CHECK(test::file_text(target) == "2");
   CHECK_FALSE(fs::exists(link));

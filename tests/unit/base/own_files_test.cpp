@@ -1,4 +1,4 @@
-// Files of the program itself: none that somebody put there holds it, and caches stay small.
+// Files of the program itself: files planted by others cannot block it, and caches stay small.
 #include <doctest/doctest.h>
 #include <sys/stat.h>
 

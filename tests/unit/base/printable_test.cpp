@@ -1,4 +1,4 @@
-// What of a text from outside reaches a terminal.
+// Escaping of external text before it reaches a terminal.
 #include "lib/base/printable.hpp"
 
 #include <doctest/doctest.h>
@@ -13,9 +13,9 @@ TEST_CASE("control characters and bytes that are no UTF-8 are shown, not obeyed"
         "\\xc2\\x9b"
         "31m");  // CSI in one character
   CHECK(printable(std::string_view("\0", 1)) == "\\x00");
-  CHECK(printable("\xff\xc0\xaf") == "\\xff\\xc0\\xaf");  // the second is a slash in too many bytes
+  CHECK(printable("\xff\xc0\xaf") == "\\xff\\xc0\\xaf");  // the latter is an overlong slash
   CHECK(printable("\xed\xa0\x80\xf4\x90\x80\x80") ==
-        "\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80");  // a surrogate; beyond the last
+        "\\xed\\xa0\\x80\\xf4\\x90\\x80\\x80");  // a surrogate; a code point beyond the last
   CHECK(printable("caf\xc3") == "caf\\xc3");     // cut off
 }
 

@@ -1,4 +1,4 @@
-// Quantities: every accepted form, every refused one, and how they are printed.
+// Quantities: every accepted form, every refused one, and their printed forms.
 #include "lib/base/quantity.hpp"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ using test::pairs_of;
 
 namespace {
 
-// The message of the refusal; empty when it was accepted.
+// Returns the message of the refusal; empty if the text was accepted.
 template <typename Parse>
 std::string quantity_refusal(Parse parse, std::string_view text) {
   try {

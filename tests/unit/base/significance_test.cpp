@@ -1,5 +1,5 @@
 // Rank tests, their correction and the bootstrap: values from SciPy 1.10.1 and statsmodels 0.13.5,
-// and what follows from definitions. tests/cli/compare_test.py holds random inputs against those
+// and consequences of definitions. tests/cli/compare_test.py compares random inputs with those
 // packages.
 #include "lib/base/significance.hpp"
 
@@ -100,8 +100,7 @@ TEST_CASE("Holm's correction keeps the order of the p values and never falls bel
   const std::vector<double> adjusted = holm(p);
   for (std::size_t k = 0; k < p.size(); ++k)
     CHECK(adjusted[k] == doctest::Approx(expected[k]).epsilon(1e-12));
-  CHECK(holm(std::vector<double>{0.9, 0.52}) ==
-        std::vector<double>{1, 1});  // a probability all the same
+  CHECK(holm(std::vector<double>{0.9, 0.52}) == std::vector<double>{1, 1});  // still a probability
 }
 
 TEST_CASE("quantiles interpolate between order statistics as NumPy does") {

@@ -1,4 +1,4 @@
-// Order statistics against values worked out by hand and against the exact binomial distribution.
+// Order statistics compared with values computed by hand and with the exact binomial distribution.
 #include "lib/base/stats.hpp"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@ std::vector<Nanos> times(std::initializer_list<int> values) {
   return out;
 }
 
-// P(B <= k) of binomial(n, 1/2), n <= 60, by whole numbers: Pascal's triangle fits 64 bits.
+// Returns P(B <= k) of binomial(n, 1/2), n <= 60, by whole numbers: Pascal's triangle fits 64 bits.
 double binomial_up_to(unsigned n, unsigned k) {
   std::vector<std::uint64_t> row{1};
   for (unsigned i = 0; i < n; ++i) {
@@ -46,9 +46,9 @@ TEST_CASE("a summary has the values worked out by hand") {
   CHECK(s.n == 8);
   CHECK(s.min == Nanos{2});
   CHECK(s.mean == Nanos{5});
-  CHECK(s.median == Nanos{5});  // 4.5, to the nearest
+  CHECK(s.median == Nanos{5});  // 4.5, rounded
   CHECK(s.stdev == Nanos{2});   // sqrt(32 / 7) = 2.14
-  CHECK(s.mad == Nanos{1});     // 0.5, to the nearest
+  CHECK(s.mad == Nanos{1});     // 0.5, rounded
   CHECK(s.ci95_low == Nanos{2});
   CHECK(s.ci95_high == Nanos{9});
 

@@ -14,7 +14,7 @@ namespace {
 
 using test::device_of;
 
-// Rank 0 and 1 have a device each, rank 2 has two.
+// Four devices of three ranks: ranks 0 and 1 have one each, rank 2 has two.
 struct FourOfThreeRanks {
   FourOfThreeRanks() {
     cluster = test::join_as(0, network, {device_of(0, 1e9)}, test::collective_kernels());
@@ -24,7 +24,7 @@ struct FourOfThreeRanks {
       devices.push_back(open.back().get());
     }
   }
-  // With all devices given back.
+  // Closes all devices and leaves the cluster.
   void leave(int code) {
     open.clear();
     backend.reset();
@@ -54,7 +54,7 @@ TEST_CASE("every collective between devices of several ranks equals a plain loop
     };
     CHECK(path(0, 1) == PeerPath::staged);
     CHECK(path(1, 2) == PeerPath::staged);
-    CHECK(path(2, 3) == PeerPath::direct);  // of one rank
+    CHECK(path(2, 3) == PeerPath::direct);  // devices of one rank
     std::uint64_t seed = 1;
     for (const Collective collective : all_collectives()) {
       for (const std::uint64_t count : testing::first_when_quick<std::uint64_t>(1, {33, 1, 1000})) {

@@ -1,4 +1,4 @@
-// Whole runs over ranks that are threads, each with fake devices in real time.
+// Whole runs on ranks that are threads, each with fake devices in real time.
 #include "lib/cluster/cluster.hpp"
 
 #include <doctest/doctest.h>
@@ -63,12 +63,12 @@ TEST_CASE("three ranks give what one process gives, under strategies of every ki
     CHECK(node.host == "host" + std::to_string(node.node));
     CHECK(!node.lost);
     if (node.node == 0) continue;
-    REQUIRE(node.begin);  // all have one clock
+    REQUIRE(node.begin);  // all ranks share a clock
     CHECK(node.begin->low <= 0ns);
     CHECK(node.begin->high >= 0ns);
     CHECK(node.end.has_value());
   }
-  // Commands of other ranks are on the one clock, inside the sample.
+  // Commands of other ranks are mapped to the one clock, inside the sample.
   const Timeline& timeline = test::find(report, "equal", Mode::resident).timeline;
   CHECK(timeline.commands.size() >= 3);
   for (const Command& command : timeline.commands) CHECK(command.ended >= command.started);
@@ -110,8 +110,8 @@ TEST_CASE("a rank that dies in the middle is lost, others do its work, and leavi
   cluster->leave(5);
   CHECK(network.aborted_with() == 5);
   others.join();
-  // Nor has the dead one heard anybody, nor the other since all were ended, unless it was told to
-  // leave just before.
+  // The dead rank received nothing, and the other one nothing after the abort, unless it was told
+  // to leave just before.
   REQUIRE(others.said().size() >= 1);
   CHECK(others.said().size() <= 2);
   CHECK(others.said().front().find("rank 0") != std::string::npos);
@@ -184,7 +184,7 @@ TEST_CASE("what fails on another rank says which it is, and of what kind") {
     const auto in = resources.allocate(64), out = resources.allocate(64);
     const auto kernel = resources.kernel("sum.cl", "sum_slice", "");
     std::vector<std::uint64_t> values{1, 2, 3, 4, 5, 6, 7, 8}, sums(8);
-    // Rows that are packed on the way, and put where they belong.
+    // These rows are packed for sending and unpacked at the receiver.
     Stream& stream = device->stream();
     stream.upload_rows(*in, std::as_bytes(std::span(values)).data(),
                        {.length = 8, .count = 4, .device_stride = 8, .host_stride = 16});
@@ -196,7 +196,7 @@ TEST_CASE("what fails on another rank says which it is, and of what kind") {
     const BatchId batch = device->submit();
     wait_for(*backend, *device, batch);
     CHECK(sums == std::vector<std::uint64_t>{1 + 9 + 25 + 49, 1, 0, 0, 3, 0, 0, 0});
-    CHECK(device->take(batch).size() == 8);  // the fake one copies row by row
+    CHECK(device->take(batch).size() == 8);  // the fake device copies row by row
     // The second launch fails.
     stream.launch(*kernel, {},
                   {in.get(), std::uint64_t{0}, std::uint64_t{4}, out.get(), std::uint32_t{0}});

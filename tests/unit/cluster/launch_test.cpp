@@ -1,4 +1,4 @@
-// What launchers leave in the environment, and where plug-ins are looked for.
+// Environment variables of launchers, and the folders that are searched for plug-ins.
 #include "lib/cluster/launch.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// The bounds of another rank's clock, against clocks whose offset and drift are known.
+// Bounds of another rank's clock, tested with clocks whose offset and drift are known.
 #include "lib/cluster/node_clock.hpp"
 
 #include <doctest/doctest.h>
@@ -11,7 +11,7 @@
 namespace mgpu {
 namespace {
 
-// A clock that is off by `offset` and runs faster by `drift`.
+// A clock with an offset of `offset` that runs faster by `drift`.
 struct Injected {
   std::int64_t offset;
   double drift;
@@ -38,7 +38,7 @@ TEST_CASE("with injected offset and drift the clock is where its bounds say") {
     const auto exchange = [&] {
       ClockExchange one;
       one.sent = now;
-      now += Nanos{ways(random)};  // there and back take unlike times
+      now += Nanos{ways(random)};  // the two directions take different times
       one.there = other.at(now);
       now += Nanos{ways(random)};
       one.received = now;
@@ -57,7 +57,7 @@ TEST_CASE("with injected offset and drift the clock is where its bounds say") {
     const Nanos begin = now;
     const ClockOffset first = *clock.newest();
     CHECK(first.low <= first.high);
-    // A probe of a device, which really ran in the middle of it, and more exchanges after it.
+    // A probe of a device that really ran in the middle of it, followed by more exchanges.
     const Nanos started = now + Nanos{50'000}, ended = started + Nanos{10'000};
     const ClockProbe probe{other.at(now), other.at(ended + Nanos{40'000}), 1, 2};
     now = ended + Nanos{40'000};
@@ -71,14 +71,14 @@ TEST_CASE("with injected offset and drift the clock is where its bounds say") {
     const ClockOffset last = holds(now);
     holds(now + std::chrono::seconds(10));
     holds(begin - std::chrono::seconds(1));
-    // No wider than the quickest exchange, and what the clocks may have drifted since the first
-    // one, in both directions.
+    // The bounds are no wider than those of the quickest exchange plus the possible drift of the
+    // clocks since the first one, in both directions.
     const Nanos drifted{static_cast<std::int64_t>(
         2 * 2 * NodeClock::kMostDrift * static_cast<double>((now - Nanos{1'000'000'000}).count()))};
     CHECK(last.high - last.low <= best + drifted);
     tight += last.half_width() < Nanos{100'000} ? 1 : 0;
   }
-  CHECK(tight > kTrials * 9 / 10);  // bounds that hold because they are wide would be no use
+  CHECK(tight > kTrials * 9 / 10);  // bounds must also be narrow
 }
 
 TEST_CASE("a clock that was set anew is where the newest exchange says") {
@@ -94,7 +94,7 @@ TEST_CASE("a clock that was set anew is where the newest exchange says") {
 
 TEST_CASE("only the newest exchanges are kept") {
   NodeClock clock;
-  clock.add({Nanos{0}, Nanos{2}, Nanos{1}});  // the best of all, and too old to count
+  clock.add({Nanos{0}, Nanos{2}, Nanos{1}});  // the best of all, but too old to count
   for (std::size_t i = 0; i < NodeClock::kKept; ++i) clock.add({Nanos{0}, Nanos{1000}, Nanos{500}});
   CHECK(clock.newest()->high - clock.newest()->low == Nanos{1000});
 }

@@ -1,4 +1,4 @@
-// Which rank gets which device, and what ranks must have in common.
+// Assignment of devices to ranks, and the settings that ranks must have in common.
 #include "lib/cluster/share_out.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@ Device gpu(const std::string& id, const std::string& uuid) {
 }
 
 Device cpu(const std::string& id) {
-  Device device = gpu(id, "pocl");  // all of them have that one
+  Device device = gpu(id, "pocl");  // every rank has that device
   device.name = "cpu";
   device.platform = "Portable Computing Language";
   device.type = DeviceType::cpu;

@@ -1,4 +1,4 @@
-// What a handicap does to a device's facts, and how it is told.
+// The effect of a throttle (handicap) on a device's facts, and its description.
 #include "lib/device/handicap.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// The static score of devices as their drivers describe them.
+// The static score of devices, from their drivers' descriptions.
 #include <doctest/doctest.h>
 
 #include "lib/device/selection.hpp"
@@ -35,7 +35,7 @@ Device pocl_cpu() {
   return d;
 }
 
-// A GPU of half a unit's saturation: compute = units * lanes / 20 < 100.
+// Returns a GPU that half saturates the scale: compute = units * lanes / 20 < 100.
 Device small_nvidia(std::optional<std::uint32_t> capability) {
   Device d = h200();
   d.compute_units = 10;

@@ -23,7 +23,7 @@ Device listed(std::string id, DeviceType type, std::string name, double score) {
   return d;
 }
 
-// Two H200, one older GPU, two sub-devices of a CPU and an accelerator, best first.
+// Returns two H200, an older GPU, two sub-devices of a CPU and an accelerator, best first.
 std::vector<Device> machine() {
   std::vector<Device> list{listed("0:0", DeviceType::gpu, "NVIDIA H200", 100),
                            listed("0:1", DeviceType::gpu, "NVIDIA H200", 100),
@@ -74,12 +74,12 @@ TEST_CASE("devices of other nodes have theirs before the identifier") {
   const auto of = [&](std::string_view text) { return Selector::parse(text).apply(list).chosen; };
   CHECK(of("2/0:1") == Indices{7});
   CHECK(of("02/0:*") == Indices{6, 7});
-  CHECK(of("0/0:1") == Indices{1});  // node 0 has none
+  CHECK(of("0/0:1") == Indices{1});  // node 0 has no such device
   CHECK(of("0:*") == Indices{0, 1});
   CHECK(of("!2/0:0,gpu:9") == Indices{0, 1, 2, 7, 8});
   for (const char* text : {"2/", "2/0", "/0:1", "2/3/0:1", "x/0:1", "2/0:1/"})
     CHECK(!refused_selector(text).empty());
-  // The same number on another node is another device.
+  // The same number on another node names another device.
   CHECK(default_selection(list) == Indices{0, 1, 2, 6, 7, 8});
   const std::vector<Device> cpus{listed("0:0", DeviceType::cpu, "cpu", 20),
                                  listed("1/0:0", DeviceType::cpu, "cpu", 20)};
@@ -189,7 +189,7 @@ TEST_CASE("a GPU seen through two platforms is used once, through its vendor's")
   list[1].pci = "0000:1a:00.0";
   CHECK(default_selection(list) == Indices{1, 2});
   list[0].pci.reset();
-  CHECK(default_selection(list) == Indices{0, 1, 2});  // nothing says that they are one
+  CHECK(default_selection(list) == Indices{0, 1, 2});  // they may be different devices
   list[0].uuid = list[1].uuid = "u";
   CHECK(default_selection(list) == Indices{1, 2});
 }

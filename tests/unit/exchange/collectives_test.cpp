@@ -1,5 +1,5 @@
-// Collectives on the fake backend: every one, on any number of devices, of any size and type, equal
-// to a plain loop; what peers that fail do to the others.
+// Collectives on the fake backend: each of them, on any number of devices, of any size and type,
+// equals a plain loop; and the effect of failing peers on the others.
 #include "lib/exchange/collectives.hpp"
 
 #include <doctest/doctest.h>
@@ -21,7 +21,7 @@ struct Fakes {
       : backend(devices(count, std::move(script)), collective_kernels(), time) {
     for (const Device& device : backend.enumerate().devices) open.push_back(backend.open(device));
   }
-  // The last one has the script.
+  // Returns the devices, the last of which has the script.
   static std::vector<FakeDevice> devices(std::size_t count, FakeScript script) {
     std::vector<FakeDevice> made;
     for (std::size_t i = 0; i < count; ++i) made.push_back(fake_device("0:" + std::to_string(i)));
@@ -32,7 +32,7 @@ struct Fakes {
   std::vector<std::unique_ptr<OpenDevice>> open;
 };
 
-constexpr std::uint64_t kLargest = 33'013;  // of f64: more than is exchanged at once
+constexpr std::uint64_t kLargest = 33'013;  // elements of f64: more than is exchanged at once
 
 }  // namespace
 
@@ -47,7 +47,8 @@ TEST_CASE("devices put into the others from the next one on: no two begin with t
 
 TEST_CASE("every collective of every type and operation equals a plain loop on 1 to 8 devices" *
           doctest::test_suite("one thread")) {
-  // Of sizes: a prime, so that each comes with every collective, type and operation.
+  // One in N sizes is tested: N is a prime, so that each size comes with every collective, type and
+  // operation.
   const std::size_t every = testing::is_thorough() ? 1 : kSanitized ? 7 : 3;
   std::size_t turn = 0;
   for (const std::size_t n : testing::first_when_quick<std::size_t>(4, {1, 2, 3, 8, 4, 5, 6, 7})) {
@@ -124,7 +125,7 @@ TEST_CASE("a put takes what its bytes take, and a wait ends with the signal: to 
   Peer& second = connected.group().peer({1});
   const DeviceIndex zero{0}, one{1};
   const Nanos begin = fakes.backend.now();
-  second.sync({}, std::span(&zero, 1));  // enqueued before what it waits for
+  second.sync({}, std::span(&zero, 1));  // enqueued before the signal that it waits for
   first.put(memory->piece({0}), 0, *memory, one, 0, 1 << 20);
   first.sync(std::span(&one, 1), {});
   const BatchId sent = fakes.open[0]->submit(), arrived = fakes.open[1]->submit();
@@ -153,7 +154,7 @@ TEST_CASE("a peer that fails in the middle: the others end when it is given up, 
                                                {FakeFault::Kind::error, 0, 3},
                                                {FakeFault::Kind::error, 1, 5},
                                                {FakeFault::Kind::error, 2, 2}}) {
-    const auto at = static_cast<std::uint64_t>(of_call);  // of a put, and two signals
+    const auto at = static_cast<std::uint64_t>(of_call);  // number of a put, and of its two signals
     const auto n = static_cast<std::uint32_t>(devices), bad = n - 1;
     CAPTURE(at);
     CAPTURE(n);
@@ -175,7 +176,7 @@ TEST_CASE("a peer that fails in the middle: the others end when it is given up, 
     for (std::uint32_t i = 0; i < bad; ++i) {
       if (thrown_by([&] { ends(i); }).kind() != ErrorKind::timeout) continue;
       hung = true;
-      // What it waits for is the one that failed, or another that waits for that one.
+      // It waits for the one that failed, or for another that waits for that one.
       DeviceIndex awaited{i};
       for (std::size_t step = 0; step < n; ++step) awaited = connected.group().awaited_by(awaited);
       CHECK(awaited == DeviceIndex{bad});

@@ -1,5 +1,5 @@
-// Data that is known everywhere: collectives give what is expected of them, and whatever else they
-// gave would be counted.
+// Data that is known everywhere: collectives return the expected data, and every other result is
+// counted.
 #include "lib/exchange/verifiable.hpp"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ using namespace mgpu::test;
 
 namespace {
 
-// What the devices hold after a call on such inputs, by plain loops.
+// Returns the contents of the devices after a call on such inputs, by plain loops.
 std::vector<Bytestring> outputs_of(const CollectiveCall& call, std::size_t devices,
                                    std::uint64_t seed) {
   std::vector<Bytestring> inputs, outputs;
@@ -44,7 +44,7 @@ TEST_CASE("what plain loops make of the inputs is right, to the element, for eve
           for (std::uint32_t i = 0; i < n; ++i) {
             const std::span<const std::byte> output = outputs[i];
             CHECK(count_wrong(call, n, {i}, 0, 7, output) == 0);
-            const Bytes half = output.size() / 2 / size * size;  // in two windows
+            const Bytes half = output.size() / 2 / size * size;  // size of the first of two windows
             CHECK(count_wrong(call, n, {i}, half / size, 7, output.subspan(half)) == 0);
             if (output.empty()) continue;
             Bytestring changed(output.begin(), output.end());
@@ -64,7 +64,7 @@ TEST_CASE("outputs that nobody wrote, and those of an earlier call, are wrong") 
   CHECK(count_wrong(call, 4, {0}, 0, 1, poison) == 4096);
   const auto earlier = outputs_of(call, 4, 1);
   CHECK(count_wrong(call, 4, {0}, 0, 1, earlier[0]) == 0);
-  CHECK(count_wrong(call, 4, {0}, 0, 2, earlier[0]) > 4000);  // few sums are the same by chance
+  CHECK(count_wrong(call, 4, {0}, 0, 2, earlier[0]) > 4000);  // few sums are equal by chance
 }
 
 TEST_CASE("words tell their source and their place") {

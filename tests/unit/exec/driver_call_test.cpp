@@ -1,4 +1,4 @@
-// Calls that may not come back, and what is kept of them.
+// Calls that may not return, and the objects that stay allocated for them.
 #include "lib/exec/driver_call.hpp"
 
 #include <doctest/doctest.h>
@@ -23,7 +23,7 @@ namespace {
 
 constexpr Nanos kLongCall = std::chrono::minutes(1);
 
-// A driver that comes back when the test says so, with what it was given.
+// A driver that returns when the test says so, with the arguments it got.
 struct StuckDriver {
   std::promise<void> come_back;
   std::shared_future<void> back = come_back.get_future().share();
@@ -64,7 +64,7 @@ TEST_CASE("a driver that does not come back is left behind at the limit, and kee
   CHECK(driver.handle.use_count() == 2);
   driver.come_back.set_value();
   while (driver.handle.use_count() > 1)
-    std::this_thread::yield();  // a result that nobody waits for is released
+    std::this_thread::yield();  // an abandoned result is released
 }
 
 TEST_CASE("a call nobody wants any more is left behind at once, or not begun") {
@@ -130,13 +130,13 @@ TEST_CASE("a call that may compile has time to, and one that waits in a loop has
   attend(backend, device.get(), [&] {
     {
       const DriverCall inside(device.get());
-      const DriverCall compiling(device.get(), true);  // inside the other: nothing but that
+      const DriverCall compiling(device.get(), true);  // the inner call only marks compiling
       takes(milliseconds(100), false);
     }
     const DriverCall inside(device.get());
     takes(milliseconds(100), true);
   });
-  attend(backend, device.get(), [&] { takes(milliseconds(100), false); });  // in no driver
+  attend(backend, device.get(), [&] { takes(milliseconds(100), false); });  // in no driver call
   CHECK_FALSE(device->has_thread_inside());
 }
 

@@ -1,4 +1,4 @@
-// Samples in which only some devices of a group exchange data, and others are given work after all.
+// Samples in which only some devices of a group exchange data, and in which others get work later.
 #include <doctest/doctest.h>
 
 #include "lib/exec/executor.hpp"
@@ -21,7 +21,8 @@ struct ExecutedSum {
   std::vector<std::size_t> exchanges;  // commands of each device
 };
 
-// Every device has a third of the items; `exchanging` of them exchange data.
+// Runs a sum in which every device has a third of the items; `exchanging` says which ones exchange
+// data.
 template <class Sum>
 ExecutedSum run_sum(Mode mode, const std::vector<bool>& exchanging) {
   std::vector<FakeDevice> fakes;

@@ -28,7 +28,7 @@ TEST_CASE("every strategy gives the right sum, every item once, and parts that a
       const RawSample sample = setup.run(info.name);
       setup.check_right(sample);
       std::set<std::pair<std::uint32_t, std::int32_t>>
-          numbers;  // of a device's slices: which of two buffers each uses
+          numbers;  // per slice of a device: the buffer, of two, that it uses
       for (const RawSlice& slice : sample.slices)
         CHECK(numbers.insert({slice.device.value, slice.slice}).second);
       const Timeline timeline = setup.timeline(sample);
@@ -75,8 +75,8 @@ TEST_CASE("in real time, polling or notified, samples are right and faults are s
         setup.check_right(sample);
         CHECK(sample.makespan() > Nanos{});
         for (const DeviceFault& fault : sample.faults) CHECK(fault.device == DeviceIndex{3});
-        // Of fixed shares it has more than one slice; what it takes of a queue depends on when its
-        // thread gets a core.
+        // With fixed shares it has more than one slice; how much it gets from a queue depends on
+        // when its thread gets a core.
         const bool has_a_share =
             info.traits.fixed_shares && info.name != "single" && info.name != "sequential";
         CHECK(sample.faults.size() <= 1);

@@ -1,4 +1,4 @@
-// Handicaps on the fake backend: exact to the nanosecond.
+// Throttling (handicaps) on the fake backend: exact to the nanosecond.
 #include <doctest/doctest.h>
 
 #include "lib/profile/bottleneck.hpp"
@@ -10,7 +10,7 @@ using namespace std::chrono_literals;
 
 namespace {
 
-// One sample on devices of which each may have a handicap.
+// One sample on devices that may each be throttled.
 struct HandicappedRun {
   HandicappedRun(std::vector<FakeDevice> devices, std::vector<Handicap> handicaps,
                  const std::string& strategy, Items items, Mode mode = Mode::resident) {
@@ -44,7 +44,7 @@ Handicap slowed(double factor) {
   return handicap;
 }
 
-// 1 ns an item, and 5 us a launch.
+// Returns the time of a kernel: 1 ns per item and 5 us per launch.
 Nanos kernel_time(Items items) { return 5us + Nanos{static_cast<std::int64_t>(items)}; }
 
 }  // namespace
@@ -61,7 +61,7 @@ TEST_CASE("a device slowed by three computes exactly three times as long, as the
 
 TEST_CASE("uploads overlap a slow-down as they overlap kernels") {
   FakeDevice device = fake_device("0:0");
-  device.up = 8e9;  // a slice uploads as long as it computes
+  device.up = 8e9;  // a slice takes as long to upload as to compute
   const HandicappedRun slow({device}, {slowed(3)}, "dynamic:chunks=8", 1 << 20, Mode::end_to_end);
   CHECK(seconds(slow.parts[0].transfer_hidden) > 0.8 * seconds(slow.parts[0].transfer_total));
 }
@@ -72,7 +72,7 @@ TEST_CASE("a slow-down from a time on spares what was before, also in the middle
   const HandicappedRun run({fake_device("0:0")}, {handicap}, "equal", 1'000'000);
   REQUIRE(run.raw.slices.size() == 1);
   CHECK(run.parts[0].compute == kernel_time(1'000'000) + (kernel_time(1'000'000) - 400us));
-  handicap.slow_from_time = 2ms;  // after its end
+  handicap.slow_from_time = 2ms;  // after the end of the sample
   const HandicappedRun late({fake_device("0:0")}, {handicap}, "equal", 1'000'000);
   CHECK(late.parts[0].compute == kernel_time(1'000'000));
   CHECK(late.labelled("slow-down") == Nanos{});
@@ -85,8 +85,8 @@ TEST_CASE("a slow-down from a share of the run on begins when anybody has finish
   REQUIRE(alone.raw.slices.size() == 4);
   CHECK(alone.parts[0].compute == 6 * kernel_time(250'000));
 
-  // The other finishes its half after 500 us, when this one is in the middle of its only kernel,
-  // which takes 1 ms.
+  // The other device finishes its half after 500 us, when this one is halfway through its only
+  // kernel, which takes 1 ms.
   handicap.slow = 3;
   const HandicappedRun two({fake_device("0:0", 1e9), fake_device("0:1", 5e8)}, {{}, handicap},
                            "equal", 1'000'000);
@@ -102,7 +102,7 @@ TEST_CASE("what is lost with a device is not finished, and no share of the run")
   FakeDevice fails = fake_device("0:1", 1.1e9);
   fails.script = fails_from(
       FakeCall::launch, 2,
-      FakeFault::Kind::error);  // two of its sixteenths have finished, and one is under way
+      FakeFault::Kind::error);  // two of its sixteenths have finished, and a third is running
   const HandicappedRun run({fake_device("0:0", 1e9), fails}, {handicap}, "dynamic:chunks=8",
                            1'000'000);
   REQUIRE(run.raw.faults.size() == 1);
@@ -124,7 +124,7 @@ TEST_CASE("every sample begins as fast as it can when the slow-down comes later"
     CHECK(slow_down.extra(begin, begin + 150us) == Nanos{});
   }
   SlowDown always(slowed(2.5));
-  CHECK(always.extra(1ms, 3ms) == Nanos{3ms});  // loading, too
+  CHECK(always.extra(1ms, 3ms) == Nanos{3ms});  // applies to loading too
   CHECK(SlowDown().extra(1ms, 3ms) == Nanos{});
 }
 

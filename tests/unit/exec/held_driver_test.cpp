@@ -1,4 +1,4 @@
-// Drivers that hold the thread that calls them, and such that only seem to.
+// Drivers that block the calling thread, and those that only seem to.
 #include <doctest/doctest.h>
 
 #include <future>
@@ -15,7 +15,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// Holds whoever passes a copy of `way` until it is opened, which may be after the test has ended.
+// Blocks every thread that passes a copy of `way` until it is opened, perhaps after the test has
+// ended.
 struct Gate {
   void open() { opens.set_value(); }
 
@@ -23,7 +24,7 @@ struct Gate {
   std::shared_future<void> way = opens.get_future().share();
 };
 
-// A sample in real time on devices of 1e7 items/s, some of which the gate holds.
+// A sample in real time on devices of 1e7 items/s, some of which the gate blocks.
 struct HeldSample {
   explicit HeldSample(std::vector<FakeDevice> fakes, SumFaults faults = {}, Items items = 10'000)
       : setup(std::move(fakes), items, std::move(faults), FakeTime::is_real) {}
@@ -33,7 +34,7 @@ struct HeldSample {
   SumSample setup;
 };
 
-// Returns one that is never freed, as a thread is left inside one of its devices.
+// Returns a sample that is never freed, as a thread stays inside one of its devices.
 template <class... Arguments>
 HeldSample& held_sample(Arguments&&... arguments) {
   auto made = std::make_unique<HeldSample>(std::forward<Arguments>(arguments)...);
@@ -62,18 +63,19 @@ FakeDevice fails_at_once(const std::string& id) {
 TEST_CASE("a driver that does not return costs its device, and the sample goes on without it") {
   Gate gate;
   std::vector<FakeDevice> fakes{fake_device("0:0", 1e7), held_at("0:1", 1, gate)};
-  for (FakeDevice& fake : fakes) fake.facts.type = DeviceType::cpu;  // who waits is notified
+  // CPUs notify the waiting thread.
+  for (FakeDevice& fake : fakes) fake.facts.type = DeviceType::cpu;
   HeldSample& held =
-      held_sample(fakes, SumFaults{}, Items{3'000'000});  // 0.3 s for the one that is left
+      held_sample(fakes, SumFaults{}, Items{3'000'000});  // 0.3 s for the remaining device
   const RawSample sample = held.run("dynamic");
   held.setup.check_right(sample);
   REQUIRE(sample.faults.size() == 1);
   CHECK(sample.faults[0].device == DeviceIndex{1});
   CHECK(sample.faults[0].hung());
   CHECK(try_drain(held.setup.backend, *held.setup.open[0]));
-  // Though it does nothing: a thread is still inside.
+  // Draining fails although the device is idle: a thread is still inside.
   CHECK_FALSE(try_drain(held.setup.backend, *held.setup.open[1]));
-  gate.open();  // the thread that comes back touches nothing
+  gate.open();  // the returning thread touches nothing
   std::this_thread::sleep_for(milliseconds(20));
   CHECK(held.setup.right());
 }

@@ -1,5 +1,5 @@
-// Samples in which devices fail, hang, or are too small: what is done again, by whom, and what it
-// costs.
+// Samples in which devices fail, hang or are too small: which work is repeated, on which device,
+// and at what cost.
 #include <doctest/doctest.h>
 
 #include <new>
@@ -14,7 +14,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// For one device, and nobody else.
+// A source with work for one device only.
 class WorkForOne final : public SliceSource {
  public:
   Answer next(DeviceIndex device) override {
@@ -28,7 +28,8 @@ class WorkForOne final : public SliceSource {
   }
 };
 
-// For device 1, which has no room for its second slice; device 0 waits for what it rejects.
+// A source for device 1, which has no room for its second slice; device 0 waits for the rejected
+// work.
 class SecondIsRejected final : public SliceSource {
  public:
   Answer next(DeviceIndex device) override {
@@ -66,7 +67,7 @@ TEST_SUITE_BEGIN("one thread");
 TEST_CASE("a device that fails loses its work to the others and the sum is right") {
   for (const StrategyInfo& info : all_strategies()) {
     if (info.name == "single" || info.name == "sequential")
-      continue;  // they do not use the bad one
+      continue;  // they do not use the bad device
     for (const std::uint64_t launch : testing::first_when_quick<std::uint64_t>(2, {0, 2, 1})) {
       CAPTURE(info.name);
       CAPTURE(launch);
@@ -75,7 +76,8 @@ TEST_CASE("a device that fails loses its work to the others and the sum is right
       const RawSample sample = setup.run(info.name);
       setup.check_right(sample);
       CHECK(sample.faults.size() <= 1);
-      CHECK((launch > 0 || !sample.faults.empty()));  // else it may have no launch of that number
+      // Otherwise it may have no launch of that number.
+      CHECK((launch > 0 || !sample.faults.empty()));
       for (const DeviceFault& fault : sample.faults) {
         CHECK(fault.device == DeviceIndex{1});
         CHECK(fault.items_lost > 0);
@@ -102,7 +104,7 @@ TEST_CASE("a slice that does not fit comes back in smaller pieces, also from a d
     REQUIRE(sample.faults.size() == 1);
     for (const Slice& slice : sample.faults[0].lost) CHECK(slice.size() <= 700);
   }
-  faults.too_many = 0;  // fits nobody in any size: fails instead of waiting for ever
+  faults.too_many = 0;  // no device can take any size: fails instead of waiting for ever
   CHECK(SumSample(2, 1000, faults).run("dynamic").failure);
 }
 
@@ -124,7 +126,7 @@ TEST_CASE("what one device rejects is offered at once to another that waits") {
                          [&](const RawSlice& slice) { return slice.begin == begin; });
   };
   CHECK(of(600).device == DeviceIndex{0});
-  CHECK(of(600).enqueued < of(0).finished);  // not when device 1 has finished its first
+  CHECK(of(600).enqueued < of(0).finished);  // not only when device 1 has finished its first
 }
 
 TEST_CASE("when the device that merges fails, the host merges") {
@@ -221,7 +223,7 @@ TEST_CASE("losing one of two equal devices costs the work that is not on the hos
       if (sample.faults.empty()) continue;
       ++faults;
       const DeviceFault& fault = sample.faults.front();
-      Items done = 0;  // by the other, when the fault was found
+      Items done = 0;  // items that the other device had finished when the fault was found
       for (const RawSlice& slice : sample.slices) {
         if (slice.device == DeviceIndex{0} && slice.finished - sample.begin <= fault.at)
           done += slice.end - slice.begin;
@@ -238,8 +240,8 @@ TEST_CASE("losing one of two equal devices costs the work that is not on the hos
 }
 
 TEST_CASE("what is on the host when a device is lost is not computed again") {
-  // The third device brings its share to the host, takes a part of what the second one loses, and
-  // fails in its turn.
+  // The third device downloads its share, takes a part of what the second one lost, and then fails
+  // too.
   SumSample setup({fake_device("0:0", 1e6), failing("0:1", 1e6, 2), failing("0:2", 1e9, 3)},
                   24'000);
   const RawSample sample = setup.run("equal");
@@ -251,9 +253,9 @@ TEST_CASE("what is on the host when a device is lost is not computed again") {
   CHECK(sample.faults[1].device == DeviceIndex{2});
   CHECK(sample.faults[1].items_lost > 0);
   CHECK(sample.faults[1].items_lost <=
-        8'000);  // of what was the second one's; its own share is on the host
-  std::vector<HostState>
-      states;  // of the third one, which waits between its own share and what the second one loses
+        8'000);  // of the second device's items; its own share is on the host
+  // States of the third device, which waits between its own share and the lost items of the second.
+  std::vector<HostState> states;
   for (const auto& span : sample.spans)
     if (span.device == DeviceIndex{2}) states.push_back(span.state);
   CHECK(states ==

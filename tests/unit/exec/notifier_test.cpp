@@ -1,4 +1,4 @@
-// A notifier wakes whoever waits, and nothing is missed that comes between looking and waiting.
+// A notifier wakes every waiting thread and misses no event between checking and waiting.
 #include "lib/exec/notifier.hpp"
 
 #include <doctest/doctest.h>

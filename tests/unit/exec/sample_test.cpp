@@ -1,5 +1,5 @@
-// Device stamps on the host's clock: exactly where clocks are sane, held within bounds where they
-// are not.
+// Device time stamps mapped to the host's clock: exact if the clocks are sane, clamped to bounds
+// otherwise.
 #include "lib/exec/sample.hpp"
 
 #include <doctest/doctest.h>

@@ -1,5 +1,5 @@
-// The one wait, on the fake backend: its limit on both clocks, who asked it to stop, what it leaves
-// behind.
+// The common wait function on the fake backend: its limit on both clocks, requests to stop, and the
+// state it leaves.
 #include "lib/exec/wait.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// One device with one batch under way: a kernel of 50 ms, or one that never ends.
+// A device with one batch in flight: a kernel of 50 ms, or one that never ends.
 struct BusyDevice {
   BusyDevice(FakeTime time, bool hangs) : backend({device(hangs)}, {{"work", kernel()}}, time) {
     open = backend.open(backend.enumerate().devices.front());
@@ -77,7 +77,7 @@ TEST_CASE("what is complete only after the limit is not complete, on a virtual c
   };
   CHECK(kind_at(milliseconds(49), false) == ErrorKind::timeout);
   CHECK(kind_at(milliseconds(51), false) == ErrorKind::internal);  // nothing was thrown
-  // Without a limit a hang is found all the same: nothing else will ever happen.
+  // Without a limit a hang is still found: on a virtual clock nothing else will ever happen.
   CHECK(kind_at(kNoLimit, true) == ErrorKind::timeout);
 }
 
@@ -102,7 +102,7 @@ TEST_CASE("whoever asks to stop ends the wait, at once or while it goes on") {
 TEST_CASE("a device is drained when all has ended, or given up after a tenth of the time-out") {
   for (const FakeTime time : {FakeTime::is_virtual, FakeTime::is_real}) {
     BusyDevice busy(time, false);
-    busy.open->stream().launch(*busy.work, {}, {});  // of no batch
+    busy.open->stream().launch(*busy.work, {}, {});  // outside any batch
     CHECK_FALSE(busy.open->drained());
     CHECK(try_drain(busy.backend, *busy.open));
     CHECK(busy.open->drained());

@@ -1,4 +1,4 @@
-// Calibration on the fake backend: what comes out is what the devices were made with.
+// Calibration on the fake backend: it must find the figures that the devices were made with.
 #include "lib/measure/calibration.hpp"
 
 #include <doctest/doctest.h>
@@ -12,7 +12,7 @@ using namespace mgpu::test;
 
 namespace {
 
-// A launch is up to 0.25 % of a kernel that is long enough, and its time is not taken off.
+// Allows a launch, which is up to 0.25 % of a long enough kernel and is not subtracted.
 doctest::Approx about(double value) { return doctest::Approx(value).epsilon(0.003); }
 
 Capability capability_of(const FakeDevice& device) {
@@ -24,7 +24,7 @@ std::vector<FakeDevice> calibration_devices(std::size_t count, DeviceType type =
   std::vector<FakeDevice> specs;
   for (std::size_t i = 0; i < count; ++i) {
     specs.push_back(calibration_device("0:" + std::to_string(i), type));
-    specs.back().facts.max_allocation = Bytes{1} << 20;  // what is transferred at once
+    specs.back().facts.max_allocation = Bytes{1} << 20;  // size of one transfer
   }
   return specs;
 }
@@ -114,7 +114,7 @@ TEST_CASE("what fewer devices carry together is measured for each number of them
   const LinkCapability link =
       link_of(calibration_devices(devices), FakeTime::is_virtual, {LinkRate(together), 1.5e9});
   REQUIRE(link.up.by_count().size() == devices);
-  CHECK(link.up.of(1) == link.up.of(2));  // one is limited by its own link only
+  CHECK(link.up.of(1) == link.up.of(2));  // each is limited only by its own link
   for (std::size_t count = 2; count <= devices; ++count) {
     CHECK(link.up.of(count) == about(together[count - 1]));
     CHECK(link.down.of(count) == about(1.5e9));

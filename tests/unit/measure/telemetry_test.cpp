@@ -1,5 +1,5 @@
-// What is read of a machine: from a fake NVIDIA library and a made-up tree of /proc and /sys; and
-// the thread that reads.
+// Telemetry of a machine, read from a fake NVIDIA library and a made-up tree of /proc and /sys; and
+// the thread that reads it.
 #include "lib/measure/telemetry.hpp"
 
 #include <doctest/doctest.h>
@@ -45,7 +45,8 @@ class FakeMachine {
     fs::create_directory_symlink(root() / gpu, root() / "sys/class/drm/card0/device");
   }
 
-  // In ticks since start: what this process used, what all did, of 1000; and the package's energy.
+  // Sets ticks since the start, out of 1000 (used by this process, by all processes), and the
+  // package's energy.
   void host(int own, int busy, int energy_uj) {
     put("proc/stat", "cpu  " + std::to_string(busy) + " 0 0 " + std::to_string(ticks_ - busy) +
                          " 0 0 0 0 0 0\ncpu0 0 0 0\n");
@@ -78,7 +79,7 @@ const Nvml* fake_nvml() {
 }
 const Nvml* no_nvml() { return nullptr; }
 
-// Counts its own looks; waits in one as long as it is held.
+// A source that counts its readings and blocks in one while it is held.
 class CountingSource final : public TelemetrySource {
  public:
   CountingSource(std::atomic<int>& looks, std::atomic<bool>& held) : looks_(looks), held_(held) {}
@@ -118,7 +119,7 @@ TEST_CASE("of the host are read load, memory, clocks, temperature, and energy, w
   for (const Gauge gauge : {Gauge::load, Gauge::other_load, Gauge::power, Gauge::utilisation})
     CHECK(std::isnan(first[gauge]));
 
-  machine.host(300, 1000, 1'500'000);  // of 1000 ticks 700 busy, 200 of them by this process
+  machine.host(300, 1000, 1'500'000);  // 700 of 1000 ticks busy, 200 of them by this process
   machine.put("sys/devices/system/cpu/cpu0/thermal_throttle/package_throttle_count", "5\n");
   const TelemetryReading second = source->read(std::chrono::milliseconds(100));
   CHECK(second[Gauge::load] == doctest::Approx(0.7));
@@ -126,7 +127,7 @@ TEST_CASE("of the host are read load, memory, clocks, temperature, and energy, w
   CHECK(second[Gauge::power] == doctest::Approx(5));
   CHECK(second.throttle == throttle::thermal);
 
-  machine.host(300, 1000, 250'000);  // 0.5 J to the end of the range, 0.25 from its begin
+  machine.host(300, 1000, 250'000);  // 0.5 J to the end of the range, 0.25 J from its beginning
   const TelemetryReading third = source->read(std::chrono::milliseconds(100));
   CHECK(third.energy_j == doctest::Approx(1.25));
   CHECK(third.throttle == 0);
@@ -260,7 +261,7 @@ TEST_CASE("the thread looks until its owner goes, who does not wait for a driver
     CHECK(telemetry.take().front().readings.size() >= 1);
     held = true;
     const int before = looks;
-    while (looks == before) std::this_thread::yield();  // now it is in a look that does not end
+    while (looks == before) std::this_thread::yield();  // it is blocked in a reading
   }
   const int at_end = looks;
   held = false;

@@ -1,5 +1,5 @@
-// What devices do from a common start: how often, how long, and who is named where one does not do
-// its part.
+// Operations that devices begin together: number of repetitions, times, and the device named if one
+// does not do its part.
 #include "lib/measure/together.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,7 @@ using namespace mgpu::test;
 
 namespace {
 
-constexpr Nanos kFakeSignal = std::chrono::microseconds(2);  // of a fake device
+constexpr Nanos kFakeSignal = std::chrono::microseconds(2);  // time of a fake device's signal
 
 struct RingOfDevices {
   explicit RingOfDevices(std::size_t count, FakeTime time = FakeTime::is_virtual,
@@ -24,14 +24,14 @@ struct RingOfDevices {
     group = backend.connect(open, {});
     for (std::uint32_t i = 0; i < count; ++i) all.push_back({i});
   }
-  // The last one has the script.
+  // Returns the devices, the last of which has the script.
   static std::vector<FakeDevice> devices(std::size_t count, FakeScript script) {
     std::vector<FakeDevice> made;
     for (std::size_t i = 0; i < count; ++i) made.push_back(fake_device("0:" + std::to_string(i)));
     made.back().script = std::move(script);
     return made;
   }
-  // Each device signals the next one and waits for the one before.
+  // Makes each device signal the next one and wait for the one before.
   void ring(DeviceIndex device) {
     const auto n = static_cast<std::uint32_t>(open.size());
     const DeviceIndex next{(device.value + 1) % n}, before{(device.value + n - 1) % n};
@@ -42,7 +42,7 @@ struct RingOfDevices {
     try {
       together.measure(all, {}, [&](DeviceIndex device) { ring(device); });
     } catch (const Error& error) {
-      backend.limit_waits({.answer = std::chrono::milliseconds(200)});  // nobody stops what follows
+      backend.limit_waits({.answer = std::chrono::milliseconds(200)});  // no observer stops it
       for (OpenDevice* device : open) CHECK(try_drain(backend, *device) != (device == open.back()));
       leak(std::move(group));
       return error.what();

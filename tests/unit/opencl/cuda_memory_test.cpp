@@ -1,5 +1,5 @@
-// The CUDA driver API's place taken by tests/support/fake_cuda.cpp: memory that can be shared, and
-// every way in which there is none.
+// Memory shared through the CUDA driver API, replaced by tests/support/fake_cuda.cpp: memory that
+// can be shared, and every way in which none can.
 #include "lib/opencl/cuda_memory.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// What a launch is known by, and what is remembered of it.
+// Keys of launches, and the times remembered for them.
 #include "lib/opencl/kernel_times.hpp"
 
 #include <doctest/doctest.h>
@@ -33,7 +33,7 @@ TEST_CASE("a grid that has not run takes as long per work-item as the nearest, i
   CHECK(times.expected(of(8192)) == Nanos{8000});
   CHECK_FALSE(times.expected(of(8193)));
   CHECK_FALSE(times.expected(of(2047)));
-  times.saw(of(2000), Nanos{3000});  // of which less was known
+  times.saw(of(2000), Nanos{3000});  // a launch for which only a smaller time was known
   CHECK(times.expected(of(2400)) == Nanos{3600});
   CHECK(times.expected(of(3500)) == Nanos{3418});
   CHECK(times.expected(of(4096)) == Nanos{4000});

@@ -1,5 +1,5 @@
-// The management library's place taken by tests/support/fake_nvml.cpp: who is found by what, and
-// what happens without it.
+// The management library, replaced by tests/support/fake_nvml.cpp: how GPUs are found, and what
+// happens without it.
 #include "lib/opencl/nvml.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Why pairs are staged, in as few lines as there are reasons.
+// Notes why pairs are staged, one line per reason.
 #include "lib/opencl/peer_notes.hpp"
 
 #include <doctest/doctest.h>

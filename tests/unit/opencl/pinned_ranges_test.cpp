@@ -1,4 +1,4 @@
-// Which memory counts as pinned.
+// Ranges of memory that count as pinned.
 #include "lib/opencl/pinned_ranges.hpp"
 
 #include <doctest/doctest.h>
@@ -19,7 +19,7 @@ TEST_CASE("memory is pinned where one range holds all of it") {
   CHECK(ranges.hold(all.subspan(50, 30)));
   CHECK_FALSE(ranges.hold(all.subspan(50, 31)));
   CHECK_FALSE(
-      ranges.hold(all.subspan(39, 2)));  // two ranges: nobody says that a transfer may cross
+      ranges.hold(all.subspan(39, 2)));  // two ranges: a transfer might not be allowed to cross
   CHECK_FALSE(ranges.hold(all));
   ranges.remove(first);
   CHECK_FALSE(ranges.hold(first));

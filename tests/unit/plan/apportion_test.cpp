@@ -38,10 +38,9 @@ TEST_CASE("shares are whole granules, and the end of the range has the odd items
   CHECK(shares(64, 16, {1, 1}) == Shares{32, 32});
   CHECK(shares(80, 16, {1, 1}) == Shares{48, 32});
   CHECK(shares(70, 16, {1, 1}) == Shares{32, 38});
-  // Ideal 7.5 each: 4 + 11 would be 3.5 off, 8 + 7 is 0.5 off.
+  // Ideal 7.5 each: 4 + 11 would deviate by 3.5, 8 + 7 deviates by 0.5.
   CHECK(shares(15, 4, {1, 1}) == Shares{8, 7});
-  // The odd items count towards the last one's share: ideal 5.75 and 17.25, so not 0 + 23 but 8
-  // + 15.
+  // The odd items belong to the last one's share: ideal 5.75 and 17.25, so 8 + 15, not 0 + 23.
   CHECK(shares(23, 8, {1, 3}) == Shares{8, 15});
 }
 
@@ -79,8 +78,9 @@ TEST_CASE("no share is above its cap, and what a capped one leaves goes to the o
   CHECK(within(100, 1, {1, 1, 2}, {100, 100, 100}) == Shares{25, 25, 50});
   CHECK(within(100, 1, {1, 1, 2}, {100, 100, 30}) == Shares{35, 35, 30});
   CHECK(within(100, 1, {1, 3, 2}, {100, 20, 30}) == Shares{50, 20, 30});
-  CHECK(within(100, 1, {1, 0}, {40, 100}) == Shares{40, 60});  // nobody else is left
-  CHECK(within(75, 10, {1, 1}, {39, 75}) == Shares{30, 45});   // whole granules of a cap
+  CHECK(within(100, 1, {1, 0}, {40, 100}) == Shares{40, 60});  // no other device is left
+  // The cap is rounded to whole granules.
+  CHECK(within(75, 10, {1, 1}, {39, 75}) == Shares{30, 45});
   CHECK(within(75, 10, {1, 1}, {75, 39}) == Shares{50, 25});
   CHECK(within(0, 10, {1, 1}, {0, 0}) == Shares{0, 0});
   CHECK_THROWS_AS(within(100, 1, {1, 1}, {40, 50}), Error);

@@ -1,4 +1,4 @@
-// Estimates corrected by a sample: simulated with them, the sample takes as long as it did.
+// Estimates corrected by a sample: a simulation with them takes as long as the sample did.
 #include "lib/plan/as_measured.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ using test::SimulatedSet;
 
 namespace {
 
-// Notes who was given what, and whether that was held back until nothing else was in flight.
+// Records each assignment, and whether it was held back until nothing else was in flight.
 class Recorder final : public SliceSource {
  public:
   Recorder(SliceSource& source, std::size_t devices) : source_(source), finished_(devices, 0) {
@@ -55,7 +55,7 @@ SimulatedSet measured_set(std::size_t count, bool end_to_end = false) {
   return set;
 }
 
-// What is "measured" where these devices are the truth.
+// Returns the sample that is "measured" if these devices are the truth.
 MeasuredSample measured(SimulatedSet& truth, const std::string& strategy) {
   const PlanRequest& request = truth.asked();
   const StrategyChoice choice = parse_strategies(strategy).front();
@@ -183,7 +183,7 @@ TEST_CASE("a device without a part was as slow as all the others; what came late
   for (const DeviceEstimate& device : corrected.devices)
     CHECK(device.items_per_s == doctest::Approx(1e9 / 3).epsilon(1e-3));
   const Nanos late = sample.makespan;
-  sample.makespan += late;  // twice as long, though the device did not
+  sample.makespan += late;  // the sample takes twice as long, the device does not
   CHECK(near(time_under(estimated, as_measured(estimated.asked(), sample), "single"),
              sample.makespan, 0.02));
 }

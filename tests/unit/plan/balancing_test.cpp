@@ -1,4 +1,4 @@
-// Strategies that decide as they go, on devices alike, unequal, and slowing down; and what
+// Strategies that decide at run time, on devices that are equal, unequal or slowing down; and what
 // `adaptive` learns between samples.
 #include <doctest/doctest.h>
 
@@ -41,7 +41,7 @@ SampleShare sample(Shares items, std::vector<double> rates, double slower = 1) {
   return share;
 }
 
-// The shares `adaptive` would start the next sample with.
+// Returns the shares with which `adaptive` would start the next sample.
 Shares next_shares(const Problem& problem, const History& history) {
   PlanRequest request = problem.request;
   request.devices = problem.devices;
@@ -79,27 +79,28 @@ TEST_CASE("on equal devices no strategy is more than 3 % behind equal") {
 
 TEST_CASE("on unequal devices they reach most of what is possible") {
   struct Known {
-    std::vector<double> rates;  // as estimated
-    double slow;                // the second is really so many times slower
+    std::vector<double> rates;  // estimated rates
+    double slow;                // the second device is really slower by this factor
     Items items, granularity;
     std::chrono::microseconds launch, second_launch;
     std::vector<const char*> strategies;
-    double share;  // of the ideal
+    double share;  // lower bound of the ideal's share
   };
   const std::vector<const char*> queued{"stealing", "adaptive"},
       known_rates{"capability", "latency", "dynamic", "guided", "stealing", "adaptive"},
       going(std::begin(kGoing), std::end(kGoing));
   std::vector<Known> all = {
-      // One of a pair is three times slower, and known to be.
+      // One of a pair is three times slower, and this is known.
       {{20e6, 20e6 / 3}, 1, 1'000'000, 64, 20us, 20us, known_rates, 0.95},
-      // One turns out three times slower. HGuided has given out a half of each share by then.
+      // One turns out three times slower. By then HGuided has assigned half of each share.
       {{2e6, 2e6}, 3, 1'000'000, 8, 20us, 20us, {"dynamic", "stealing", "adaptive"}, 0.95},
       {{2e6, 2e6}, 3, 1'000'000, 8, 20us, 20us, {"guided"}, 0.65},
-      // GPUs on trees of 2^29 leaves, one of them three times slower, with launches as dear.
+      // GPUs on trees of 2^29 leaves, one of them three times slower, with equally expensive
+      // launches.
       {{16610, 5540}, 1, 1024, 1, 142us, 400us, queued, 0.955},
       {{16610, 5540, 16610, 16610}, 1, 1024, 1, 142us, 400us, queued, 0.945}};
   // A launch on a slow device costs the run little: its pieces are small enough.
-  for (const double slow : {0.85, 0.92, 1.0, 1.08, 1.15})  // than was thought
+  for (const double slow : {0.85, 0.92, 1.0, 1.08, 1.15})  // relative to the estimate
     all.push_back({{31000, 11000}, slow, 4096, 1, 50us, 500us, going, 0.93});
   for (const Known& known : all) {
     Problem problem(known.items, known.rates, known.granularity);
@@ -141,7 +142,7 @@ TEST_CASE("guided hands out the published chunks, down to a minimum that is aske
 TEST_CASE("guided's least chunk is not a granule more because one device is a thousandth faster") {
   Problem problem(32, {12300, 12320});
   for (DeviceEstimate& device : problem.devices)
-    device.minimum_slice = 588us;  // as long as 7.2 items take
+    device.minimum_slice = 588us;  // the time of 7.2 items
   CHECK(sizes_in_order(problem.run("guided")) == Shares{8, 8, 8, 8});
 }
 
@@ -164,33 +165,34 @@ TEST_CASE("dynamic takes a number of chunks that comes out evenly, near the one 
     if (rates[1] < rates[0]) problem.devices[1].launch = 426us, problem.real[1].launch = 426e-6;
     return problem;
   };
-  // Ten chunks are worth it, which end along the tree as nine, one more than the other.
+  // Ten chunks are worth it; along the tree they become nine boundaries, with one chunk larger.
   Problem pair = of({16610, 16610});
   CHECK(slices_of(pair.run("dynamic")) == 8);
   CHECK(pair.run("dynamic").makespan <= 1.02 * pair.run("equal").makespan);
-  // Of 31 the slow one takes eight, of 16 four, which is as even and half of the launches.
+  // Of 31 chunks the slow one would take eight; of 16 it takes four, which is as even with half of
+  // the launches.
   Problem slow = of({16610, 16610.0 / 3});
   CHECK(slices_of(slow.run("dynamic")) == 16);
   CHECK(slow.ideal() / slow.run("dynamic").makespan >= 0.95);
-  // Of four devices the slow one takes a single chunk of 16.
+  // The slow one of four devices takes a single chunk of 16.
   Problem four = of({16610, 16610.0 / 3, 16610, 16610});
   CHECK(four.ideal() / four.run("dynamic").makespan >= 0.9);
 }
 
 TEST_CASE("a slow device leaves dynamic's last chunk to a fast one that is done with it sooner") {
-  // 14 chunks, 14 and 46 ms long. The slow one is free at 138 ms, when the fast one is about to end
-  // its tenth: 184 ms instead of 154.
+  // 14 chunks, of 14 and 46 ms on the two devices. The slow one is free at 138 ms, when the fast
+  // one is about to end its tenth: another chunk would make it 184 ms instead of 154.
   Problem problem(1400, {100 / 14e-3, 100 / 46e-3});
   const Driven result = problem.run("dynamic", {{"chunks", 7}});
   CHECK(result.slices[1].size() == 3);
   CHECK(result.makespan == doctest::Approx(0.154));
-  // Free after 100 ms, the slow one of four leaves the last six chunks to the others: none could
-  // have done them by the time it would have done one, but all three need 67 ms.
+  // After 100 ms the slow one of four leaves the last six chunks to the others: no single device
+  // could have done them in the time of one slow chunk, but all three need 67 ms.
   Problem four(1600, {3000, 1000, 3000, 3000});
   const Driven shared = four.run("dynamic", {{"chunks", 4}});
   CHECK(shared.slices[1].size() == 1);
   CHECK(shared.makespan == doctest::Approx(5 * 100 / 3000.0));
-  // Nobody waits for a device that only is thought to be fast.
+  // No device waits for one that is only estimated to be fast.
   problem.real[0].slow = 100;
   problem.real[0].slow_at = 0;
   CHECK(problem.run("dynamic", {{"chunks", 7}}).slices[1].size() >= 12);
@@ -198,11 +200,11 @@ TEST_CASE("a slow device leaves dynamic's last chunk to a fast one that is done 
 
 TEST_CASE("an idle device steals from the queue that would end last, in proportion to rates") {
   Problem problem(1600, {3, 1, 1});
-  for (DeviceEstimate& e : problem.devices) e.items_per_s = 1;  // thought alike: 533 each
+  for (DeviceEstimate& e : problem.devices) e.items_per_s = 1;  // equal estimates: 533 each
   const Driven result = problem.run("stealing");
   CHECK(problem.ideal() / result.makespan >= 0.97);
   CHECK(result.items[0] == doctest::Approx(960).epsilon(0.04));
-  // What was stolen came from the tails: every device's own work is the front of its third.
+  // Items were stolen from the tails: every device's own work is the front of its third.
   CHECK(result.slices[1].front().begin == 534);
   CHECK(result.slices[2].front().begin == 1067);
 }
@@ -239,17 +241,17 @@ TEST_CASE("a device that slows down to half is balanced by adaptive within three
     // Half of the work is left, for n - 1/2 devices.
     const double ideal = 0.5 + 0.5 * static_cast<double>(n) / (static_cast<double>(n) - 0.5);
     CHECK(result.makespan <= 1.02 * ideal);
-    // Its third chunk after the change is already one of a queue that was cut: it ends with the
+    // Its third chunk after the change comes from a queue that was already cut: it ends with the
     // others.
     double own = 0;
     for (const Slice& slice : result.slices[0]) own += static_cast<double>(slice.size());
     CHECK(own ==
           doctest::Approx(1e6 / static_cast<double>(n) * (0.5 + (ideal - 0.5) / 2)).epsilon(0.03));
-    // What the moves cost: a launch for each further slice, under 1 % of the run on every device.
+    // Moving costs a launch for each additional slice, under 1 % of the run on every device.
     CHECK(static_cast<double>(slices_of(result) - calm) / static_cast<double>(n) * 100e-6 <
           0.01 * ideal);
-    // No oscillation: what the slow device is given back is no more than a small remainder at the
-    // very end.
+    // There is no oscillation: the slow device gets back no more than a small remainder at the very
+    // end.
     Items back = 0;
     for (const Slice& slice : result.slices[0])
       back += slice.end > 1'000'000 / n + 8 ? slice.size() : 0;
@@ -258,8 +260,8 @@ TEST_CASE("a device that slows down to half is balanced by adaptive within three
 }
 
 TEST_CASE("queues give out one piece at a time where it takes long and nothing is transferred") {
-  // A tree of 2^30 leaves on two H200, one of which slows down to half after half of the 62
-  // ms: 72.3 ms at best.
+  // A tree of 2^30 leaves on two H200, one of which slows down to half after half of the 62 ms:
+  // 72.3 ms at best.
   Problem problem(1024, {8305, 8305});
   problem.request.merge = {1us, 1100ns, true};
   problem.launch(142us);
@@ -280,11 +282,11 @@ TEST_CASE("queues give out one piece at a time where it takes long and nothing i
   problem.devices[0].on_cpu = true;
   CHECK(std::holds_alternative<Slice>(second_answer("adaptive")));
   problem.devices[0].on_cpu = false;
-  problem.request.mode = Mode::end_to_end;  // uploads run beside kernels
+  problem.request.mode = Mode::end_to_end;  // uploads overlap kernels
   CHECK(std::holds_alternative<Slice>(second_answer("adaptive")));
   problem.request.mode = Mode::resident;
   CHECK(second_answer("adaptive") == Answer{Wait{false}});
-  for (DeviceEstimate& e : problem.devices) e.items_per_s *= 5;  // the second takes 1.7 ms
+  for (DeviceEstimate& e : problem.devices) e.items_per_s *= 5;  // the second device takes 1.7 ms
   problem.launch(1us);
   CHECK(std::holds_alternative<Slice>(second_answer("adaptive")));
 }
@@ -309,35 +311,37 @@ TEST_CASE("adaptive reaches 0.93 at the third sample of a pair it knows nothing 
   CHECK(problem.ideal() / makespan >= 0.97);
 }
 
-// What is learned from one sample after the other, of two devices that share 1,000 items.
+// Tests what is learned from successive samples of two devices that share 1,000 items.
 TEST_CASE("adaptive's shares follow what samples say, and no more than they say") {
   Problem problem(1000, {1, 1});
   const auto next = [&](const History& history) { return next_shares(problem, history); };
   const SampleShare calm = sample({500, 500}, {10, 10}), spike = sample({500, 500}, {10, 5});
-  // Kept while a change would gain 2 % at most; one that had nothing gets a part of its estimate.
+  // Shares stay the same if a change would gain 2 % at most; a device without items gets a part of
+  // its estimate.
   CHECK(next({sample({500, 500}, {10, 10.2})}) == Shares{500, 500});
   CHECK(next({sample({500, 500}, {10, 30})}) == Shares{250, 750});
   CHECK(next({sample({1000, 0}, {10, 30})})[1] > 400);
-  // A single slow sample changes nothing, a device that stays slow does.
+  // A single slow sample changes nothing; a device that stays slow does.
   CHECK(next({calm, calm, calm, spike}) == Shares{500, 500});
   CHECK(next({calm, calm, spike, spike}) == Shares{667, 333});
-  // A change that made things worse, whatever the rates say, is rolled back and not tried again.
+  // A change that made things worse is rolled back whatever the rates say, and not tried again.
   const SampleShare before = sample({500, 500}, {10, 30});
   History history{before, sample({250, 750}, {10, 30}, 2.5)};
   for (int n = 0; n < 6; ++n) {
     CHECK(next(history) == Shares{500, 500});
     history.push_back(before);
   }
-  // Samples are judged by what they were begun with, not by what was moved since: half of each the
-  // second device is slow. Begun as 600 and 400 it ends evenly; begun alike, 80 are moved too late.
+  // Samples are judged by their initial shares, not by what was moved since. The second device is
+  // slow in half of each. Begun as 600 and 400, the sample ends evenly; begun as equals, 80 items
+  // are moved too late.
   SampleShare good = sample({600, 400}, {10, 6.67}), bad = sample({580, 420}, {10, 6}, 1.1);
   good.first = {600, 400};
   bad.first = {500, 500};
   CHECK(next({bad, good}) == Shares{600, 400});
   CHECK(next({good, bad}) == Shares{600, 400});
-  good.items = {590, 410};  // some were moved for nothing: to begin with 590 is another thing
+  good.items = {590, 410};  // some were moved for nothing: the initial shares were others
   CHECK(next({bad, good}) == Shares{600, 400});
-  // A rollback does not hold on to shares that were good until a device became slower.
+  // A rollback does not restore shares that were good until a device became slower.
   History changed(4, calm);
   for (int n = 0; n < 3; ++n) changed.push_back(sample({500, 500}, {10, 3.33}));
   CHECK(next(changed) == Shares{750, 250});
@@ -356,8 +360,8 @@ TEST_CASE("samples of other devices or of a part of the work teach nothing") {
 }
 
 TEST_CASE("remainders that take as long as full slices are not moved to and fro") {
-  // 2^22 leaves on four H200, as a run of them was told: each upload of 64 granules takes 0.2 ms,
-  // kernels no less than 75 us.
+  // 2^22 leaves on four H200, with the estimates of a real run: each upload of 64 granules takes
+  // 0.2 ms, and no kernel takes less than 75 us.
   Problem problem(1024, std::vector<double>(4, 8.5e6), 64);
   problem.request.mode = Mode::end_to_end;
   problem.request.cost.in_bytes = 131072;
@@ -378,8 +382,8 @@ TEST_CASE("remainders that take as long as full slices are not moved to and fro"
   for (const char* strategy : {"stealing", "adaptive"}) {
     CAPTURE(strategy);
     const Simulation done = simulated(strategy);
-    CHECK(seconds(done.makespan) <=
-          1.02 * seconds(equal.makespan));  // 1.3 times as long when only launches were weighed
+    // It took 1.3 times as long when only launches were weighed.
+    CHECK(seconds(done.makespan) <= 1.02 * seconds(equal.makespan));
     for (const SimulatedDevice& device : done.devices) CHECK(device.slices <= 5);
   }
 }

@@ -1,4 +1,4 @@
-// Stages on devices: the partition of a chain, and what it is predicted to take.
+// Stages on devices: the partition of a chain, and its predicted time.
 #include "lib/plan/chain.hpp"
 
 #include <doctest/doctest.h>
@@ -36,7 +36,7 @@ double seconds_of(const PlanRequest& request, const std::vector<Items>& shares) 
   return seconds(simulate_chain(request, shares).makespan);
 }
 
-// All ways to give consecutive stages to devices in order.
+// Calls f with every way to give consecutive stages to devices in order.
 void for_each_partition(std::size_t devices, Items stages, std::vector<Items>& so_far,
                         const auto& f) {
   if (so_far.size() + 1 == devices) {
@@ -125,7 +125,7 @@ TEST_CASE("records that go up and results that go down may be what the ends wait
   const StageTimes times{{2, 2}, {2, 2}};
   ChainRequest request({times, times}, 10);
   request.plan.mode = Mode::end_to_end;
-  request.plan.cost.in_bytes = 500;  // of a stage and all batches: 100 a batch
+  request.plan.cost.in_bytes = 500;  // per stage and all batches: 100 per batch
   request.plan.cost.out_bytes = 50;
   for (DeviceEstimate& estimate : request.estimates) estimate.up = estimate.down = 20;
   CHECK(seconds_of_part(request.plan, 0, {0, 1}, 1) == doctest::Approx(5));

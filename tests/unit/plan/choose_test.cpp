@@ -11,7 +11,7 @@ using test::SimulatedSet;
 
 namespace {
 
-// Devices of a million items a second.
+// Returns devices of a million items per second.
 SimulatedSet choice_set(std::size_t count, Items items, const std::string& words = "") {
   SimulatedSet set(count, items, items, "rate=0.001 " + words);
   for (DeviceEstimate& device : set.estimates) device.free_memory = Bytes{1} << 40;
@@ -61,7 +61,7 @@ TEST_CASE("fewer devices are chosen where no more are predicted to be faster, ho
 
 TEST_CASE("what was chosen begins as it would have on its devices alone") {
   SimulatedSet set = choice_set(3, 900);
-  set.estimates[1].items_per_s = 1;  // of no use
+  set.estimates[1].items_per_s = 1;  // far too slow
   const PlanChoice choice = chosen_for(set);
   REQUIRE(choice.uses == std::vector<bool>{true, false, true});
   const auto source = begin_chosen(choice, set.request, {});
@@ -116,7 +116,7 @@ TEST_CASE("a full host link is a reason for fewer devices") {
     device.up = 1e9;
     device.items_per_s = 1e8;
   }
-  set.request.link_up = 2e9;  // feeds two
+  set.request.link_up = 2e9;  // enough for two devices
   const PlanChoice choice = chosen_for(set);
   CHECK(choice.chosen.devices == 2);
   CHECK(mentions(choice, "the host link is what limits"));

@@ -1,4 +1,4 @@
-// Rates, pieces and memory by worked examples; water-filling beside them.
+// Rates, pieces and memory by worked examples, and water-filling.
 #include "lib/plan/cost_model.hpp"
 
 #include <doctest/doctest.h>
@@ -36,10 +36,10 @@ TEST_CASE("the slowest of upload, compute and download decides the pipelined rat
   d.up = 400;
   d.down = 600;
   plan.request.cost = {10, 20, 0, 0};
-  CHECK(pipelined_rate(plan.request, d) == 100);  // resident: transfers are not there
+  CHECK(pipelined_rate(plan.request, d) == 100);  // resident samples have no transfers
   plan.request.mode = Mode::end_to_end;
   CHECK(pipelined_rate(plan.request, d) == 30);
-  d.down = 0;  // not known: free
+  d.down = 0;  // unknown: free
   CHECK(pipelined_rate(plan.request, d) == 40);
   d.items_per_s = 7;
   CHECK(pipelined_rate(plan.request, d) == 7);
@@ -70,9 +70,9 @@ TEST_CASE("devices in reserve have no rate as long as another can work") {
 }
 
 TEST_CASE("launches decide how many pieces are worth it") {
-  CHECK(pieces_worth(0, 1, 0.02, 16) == 16);  // not known
+  CHECK(pieces_worth(0, 1, 0.02, 16) == 16);  // unknown
   CHECK(pieces_worth(100e-6, 6.25e-3, 0.02, 16) ==
-        2);  // 125 us may go, one launch beyond the first
+        2);  // launches may take 125 us, one more than the first
   CHECK(pieces_worth(100e-6, 25e-3, 0.02, 16) == 6);
   CHECK(pieces_worth(1, 1, 0.02, 16) == 1);
   CHECK(pieces_worth(1e-9, 1, 0.02, 16) == 16);
@@ -107,7 +107,7 @@ TEST_CASE("memory holds what is free, in whole granules, and never more than fit
   plan.request.cost = {6, 4, 0, 100};
   DeviceEstimate& d = plan.devices[0];
   CHECK(memory_holds(plan.request, d) == 1000);
-  d.free_memory = 900;  // 80 items beside the replicated bytes
+  d.free_memory = 900;  // 80 items in addition to the replicated bytes
   CHECK(memory_holds(plan.request, d) == 80);
   d.free_memory = 890;
   CHECK(memory_holds(plan.request, d) == 72);
@@ -128,7 +128,7 @@ TEST_CASE("water-filling ends all at once, but for who starts too late or is ful
   for (const Known& known :
        {Known{1000, {{1, 0.01}, {1, 0.02}, {50, 0.05}}, {666.67, 333.33, 0}, 7.6667},
         {1000, {{1, 0.01, 400}, {1, 0.02}, {1, 0.05}}, {400, 428.57, 171.43}, 9.5714},
-        {50, {{0, 1, 10}, {100, 1}}, {10, 40}, 140},  // brought back when the others are full
+        {50, {{0, 1, 10}, {100, 1}}, {10, 40}, 140},  // reduced when the others are full
         {0, {{0, 1, 10}, {100, 1}}, {0, 0}, -1}}) {
     const WaterLevel level = water_fill(known.amount, known.terms);
     REQUIRE(level.amounts.size() == known.amounts.size());

@@ -1,5 +1,5 @@
-// What devices exchange, who does, and how long that takes; how strategies and the automatic choice
-// weigh links.
+// Exchange between devices: the amount, the participants and the time; and how strategies and the
+// automatic choice weigh links.
 #include "lib/plan/exchange.hpp"
 
 #include <doctest/doctest.h>
@@ -20,8 +20,8 @@ namespace {
 
 constexpr Bytes kMiB = Bytes{1} << 20;
 
-// Devices of a million items a second that need 64 MiB each, 1 GB/s from the host, and have these
-// links between them.
+// Returns devices of a million items per second that each need 64 MiB, with 1 GB/s from the host
+// and these links between them.
 Problem gathering(std::size_t count, double bytes_per_s, Nanos latency = 10us,
                   Items items = 100'000) {
   Problem problem(items, std::vector<double>(count, 1e6));
@@ -33,8 +33,8 @@ Problem gathering(std::size_t count, double bytes_per_s, Nanos latency = 10us,
   return problem;
 }
 
-// Devices that share 2^17 items and make parts of 64 MiB of a result, which the host merges in 10
-// ms each.
+// Returns devices that share 2^17 items and make parts of 64 MiB of a result, which the host merges
+// in 10 ms each.
 Problem combining(std::size_t count, double bytes_per_s) {
   Problem problem = gathering(count, bytes_per_s, 10us, 1 << 17);
   problem.request.mode = Mode::resident;
@@ -120,11 +120,12 @@ TEST_CASE("an input is uploaded once, a part by each; links hide behind uploads"
         doctest::Approx(whole / 2 + computing).epsilon(1e-6));
   problem.request.exchange.gathers = false;
   CHECK(seconds(makespan(problem, "equal")) == doctest::Approx(whole + computing).epsilon(1e-6));
-  // As fast as the host's: the last of four pieces comes a piece later than the upload ends.
+  // The links are as fast as the host's: the last of four pieces arrives one piece after the upload
+  // ends.
   problem = gathering(2, 1e9, 0ns);
   CHECK(seconds(makespan(problem, "equal")) ==
         doctest::Approx(whole / 2 * 1.25 + computing).epsilon(1e-6));
-  // Slower: links are what takes so long, of the slowest pair.
+  // Slower links, those of the slowest pair, determine the time.
   problem = gathering(3, 1e9, 100us);
   problem.request.exchange.links.of(1, 2).bytes_per_s = 1e8;
   const double piece = whole / 12;
@@ -151,7 +152,7 @@ TEST_CASE("the closed form takes gathering for as long as the simulator does") {
 
 TEST_CASE("parts of the result are combined among the devices instead of on the host") {
   Problem problem = combining(2, 1e9);
-  const double part = 32.0 * kMiB / 1e9;  // what of a part goes to the other
+  const double part = 32.0 * kMiB / 1e9;  // bytes of a part that go to the other
   CHECK(seconds(makespan(problem, "equal")) ==
         doctest::Approx(0.065536 + part + 20e-6).epsilon(1e-6));
   problem.request.exchange = {};
@@ -195,9 +196,9 @@ TEST_CASE("latency and auto take fewer devices where links are slow, those with 
     return uses;
   };
   CHECK(used(gathering(4, 1e10)) == std::vector{true, true, true, true});
-  // Two need 34 ms for their parts and 168 ms to exchange them, one alone 67 ms in all.
+  // Two need 34 ms for their parts and 168 ms to exchange them; a single device needs 67 ms in all.
   CHECK(used(gathering(4, 2e8)) == std::vector{true, false, false, false});
-  // The same links are no reason where nothing is gathered.
+  // The same links do not matter if nothing is gathered.
   Problem each(gathering(4, 2e8));
   each.request.exchange.gathers = false;
   CHECK(used(each) == std::vector{true, true, true, true});

@@ -1,4 +1,4 @@
-// The ledger and its interval set, step by step: a table has what is done, and what is answered.
+// The ledger and its interval set, step by step: tables list the calls and their results.
 #include "lib/plan/ledger.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,8 @@ namespace {
 using MaybeSlice = std::optional<Slice>;
 
 struct LedgerPlan {
-  // How many items devices take at once; a second vector has the pieces they ask for.
+  // Makes a plan with the number of items that each device takes at once; a second vector has the
+  // sizes of the pieces that they request.
   LedgerPlan(Items items, Items granularity, std::vector<Items> fits,
              std::vector<Items> pipelines = {})
       : devices(fits.size()) {
@@ -53,7 +54,7 @@ Slice read_slice(const std::string& text) {
   return {std::stoull(text), std::stoull(text.substr(text.find('-') + 1))};
 }
 
-// One step: a function of Ledger and its arguments; devices are numbers, slices "0-10".
+// Executes one step: a function of Ledger and its arguments; devices are numbers, slices "0-10".
 std::string tell(Ledger& ledger, const std::string& step) {
   std::istringstream in(step);
   std::string what, word;
@@ -156,13 +157,13 @@ TEST_CASE("an interval set keeps its ranges merged") {
 }
 
 TEST_CASE("pieces are whole granules within what is asked for and what the device takes") {
-  // 30 is 24 in granules; one granule at least; the odd items go with the last.
+  // 30 is 24 in granules; the minimum is one granule; the odd items go with the last.
   check_ledger({100, 8, {30, 1000, 7}, {0, 50, 0}}, R"(
     able = 2; piece 0 = 30; piece 1 = 50
     shared_piece 0 20 = 0-16; shared_piece 0 90 = 16-40; shared_piece 0 1 = 40-48
     shared_piece 2 8 = none; shared_piece 1 60 = 48-100; shared_piece 1 60 = none
     in_flight 0 = 48; unfinished = 100)");
-  // One too small for a granule can still take all there is when that is less.
+  // A device too small for a granule can still take all items if they are fewer.
   CHECK(slice_limit(LedgerPlan(5, 8, {5}).request, 5) == 5);
   CHECK(slice_limit(LedgerPlan(5, 8, {5}).request, 4) == 0);
   CHECK(slice_limit(LedgerPlan(100, 8, {5}).request, 7) == 0);
@@ -185,8 +186,8 @@ TEST_CASE("a lost device gives back what it owned and what was in flight, named 
 }
 
 TEST_CASE("a rejected slice returns to where it came from, and smaller ones follow") {
-  // What did not fit is not offered again, whatever is said; a device that takes nothing more
-  // leaves all to the others.
+  // Rejected sizes are not offered again, whatever the device reports; a device that takes nothing
+  // more leaves everything to the others.
   check_ledger({32, 4, {32, 32}}, R"(
     assign 0 0-16 = well; own_piece 0 16 = 0-16; rejected 0 0-16 9 = well; owned 0 = 16
     own_piece 0 16 = 0-8; rejected 0 0-8 100 = well; own_piece 0 16 = 0-4; rejected 0 0-4 0 = well
@@ -209,7 +210,8 @@ TEST_CASE("work that nobody can take is an error, not an endless wait") {
 }
 
 TEST_CASE("a device with a slice in flight holds back when the others can take the rest") {
-  // Nothing in flight: never. Three pieces for two others; two for two; two for one.
+  // With nothing in flight it never holds back. Three pieces for two others; two for two; two for
+  // one.
   check_ledger({40, 1, {40, 40, 40}}, R"(
     holds_back 0 10 = no; shared_piece 0 10 = 0-10; holds_back 0 10 = no
     shared_piece 1 10 = 10-20; holds_back 0 10 = yes; holds_back 2 10 = no
@@ -226,7 +228,7 @@ TEST_CASE("events about slices that are not there are the caller's mistake") {
 }
 
 TEST_CASE("unissued work moves from the tail of one device to another, in whole granules") {
-  // First the odd end of the range, and one granule.
+  // Moves the odd end of the range first, and one granule.
   check_ledger({70, 8, {70, 70}}, R"(
     assign 0 0-70 = well; own_piece 0 16 = 0-16; move_tail 0 1 20 = 14; own_piece 1 70 = 56-70
     move_tail 0 1 7 = 0; move_tail 0 1 100 = 40; owned 0 = 0; move_tail 0 1 100 = 0)");
@@ -234,17 +236,17 @@ TEST_CASE("unissued work moves from the tail of one device to another, in whole 
 
 TEST_CASE("where parts are nodes of a tree, pieces end where few nodes cover them") {
   const LedgerPlan plan(100, 1, {100, 100});
-  // From 80 = 5 * 16 on, at least two thirds of what is asked for.
+  // From 80 = 5 * 16 upwards, it moves at least two thirds of the request.
   check_ledger(with_tree(plan), R"(
     assign 0 0-100 = well; move_tail 0 1 30 = 20; own_piece 0 70 = 0-64
     move_tail 0 1 16 = 16; owned 0 = 0)");
-  // All of it: no cut, though 72 would be more even.
+  // It moves everything without a cut, although 72 would be more even.
   check_ledger(with_tree(plan), "assign 0 70-80 = well; move_tail 0 1 10 = 10");
   check_ledger(with_tree(plan), "shared_piece 0 100 = 0-100");
   check_ledger(plan, "assign 0 0-100 = well; move_tail 0 1 30 = 30");
-  // Nothing is known of its rate: what is even, and no more than asked for.
+  // Its rate is unknown: the cut is even, and no more than requested.
   check_ledger(with_tree({50, 1, {100, 100}}), "shared_piece 0 30 = 0-24");
-  // No piece is more than its device takes, however even that would be: not 32.
+  // No piece is larger than its device takes, however even that would be: not 32.
   check_ledger(with_tree({50, 1, {30}}, 1e9), "shared_piece 0 28 = 0-24");
   // 32 needs fewer nodes itself, but [32, 77) more than [48, 90).
   check_ledger(with_tree({90, 1, {90}}, 1e9), "shared_piece 0 45 = 0-48");
@@ -268,7 +270,7 @@ TEST_CASE("a device in reserve works only while no other can, and gives back the
     able = 2; assign 1 50-100 = well; own_piece 1 10 = 50-60
     lost 0 = well; joined 0 = well; able = 1; owned 1 = 0; shared = 90
     finished 1 50-60 = well; able 2 = no)");
-  // Too when the only other one returns.
+  // This also holds if the only other device returns.
   check_ledger(LedgerPlan(100, 1, {100, 100}).reserve({1}), R"(
     lost 0 = well; assign 1 50-100 = well; joined 0 = well; owned 1 = 0; shared = 100)");
 }

@@ -1,5 +1,5 @@
-// Devices of several nodes: every time below is computed by hand. An item takes a nanosecond, a
-// byte on a link too.
+// Devices of several nodes. Every time below is computed by hand; an item takes a nanosecond, as
+// does a byte on a link.
 #include "lib/plan/network.hpp"
 
 #include <doctest/doctest.h>
@@ -111,7 +111,7 @@ TEST_CASE("what strategies weigh is what the network leaves each device") {
   CHECK(devices[0].up == 8 * kOnePerNs);    // half of its host link
   CHECK(devices[2].up == 3 * kOnePerNs);    // a quarter of what node 0 sends
   CHECK(devices[4].up == kOnePerNs / 2);    // half of its node's link
-  CHECK(devices[4].down == kOnePerNs / 2);  // and back
+  CHECK(devices[4].down == kOnePerNs / 2);  // the other direction
   CHECK(devices[0].down == 0);              // no limit
   CHECK(devices[0].fixed == Nanos{0});
   CHECK(devices[4].fixed == Nanos{14});
@@ -180,6 +180,6 @@ TEST_CASE("efficiency is beside how fast the devices are, where nodes differ") {
   ScalingRequest request{parse_strategies("capability"), {Mode::resident}, {1, 2}, 1};
   const std::vector<ScalingRow> rows =
       simulate_scaling(scenario, request, [](const ScalingRow&) { return true; });
-  CHECK(rows[1].time == Nanos{334});  // 333 of 1,000 items on each fast device at most 334
+  CHECK(rows[1].time == Nanos{334});  // 333 of 1,000 items on each fast device, at most 334
   CHECK(rows[1].efficiency == doctest::Approx(1).epsilon(0.01));
 }

@@ -1,4 +1,4 @@
-// Strategies as they are asked for on a command line.
+// Strategies as given on a command line.
 #include <doctest/doctest.h>
 
 #include "lib/base/error.hpp"

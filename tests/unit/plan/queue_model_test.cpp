@@ -1,4 +1,4 @@
-// Three queues a device and the link they share: every time below is computed by hand.
+// Three queues per device and the link they share. Every time below is computed by hand.
 #include "lib/plan/queue_model.hpp"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ using Queue = QueueModel::Queue;
 
 constexpr auto kUp = QueueModel::upload, kRun = QueueModel::compute, kDown = QueueModel::download;
 
-// Start and end of every command, by tag.
+// Returns the start and end of every command, by tag.
 std::map<std::uint64_t, Span> times(QueueModel& model) {
   std::vector<QueueModel::Ended> ended;
   for (Nanos at = model.next(); at != Nanos::max(); at = model.next()) model.advance(at, ended);
@@ -37,7 +37,8 @@ struct QueuedCommand {
   Span is;  // negative: it never ends
 };
 
-// Devices with these rates up and down, in bytes a ns, on links of these: 0 is no limit.
+// Checks commands on devices with these rates up and down, in bytes per ns, on links with these
+// rates; 0 is no limit.
 void check_queues(LinkRate link_up, double link_down,
                   std::vector<std::pair<double, double>> devices,
                   const std::vector<QueuedCommand>& commands) {
@@ -73,13 +74,13 @@ TEST_CASE("a command that would never end ends when it is told how long it takes
   model.enqueue(device, kRun, Nanos{10}, 0, 1);
   model.enqueue(device, kRun, QueueModel::kForever, 0, 2);
   model.enqueue(device, kRun, QueueModel::kForever, 0, 3);
-  CHECK_FALSE(model.set_duration(device, kRun, 2, Nanos{5}));  // not yet its turn
+  CHECK_FALSE(model.set_duration(device, kRun, 2, Nanos{5}));  // it is not yet first in its queue
   model.advance(Nanos{12}, ended);
   CHECK(model.next() == Nanos::max());
   CHECK(model.set_duration(device, kRun, 2, Nanos{5}));
   CHECK(model.next() == Nanos{15});
   model.advance(Nanos{40}, ended);
-  CHECK(model.set_duration(device, kRun, 3, Nanos{5}));  // would have been over at 20
+  CHECK(model.set_duration(device, kRun, 3, Nanos{5}));  // otherwise it would have ended at 20
   model.advance(Nanos{40}, ended);
   REQUIRE(ended.size() == 3);
   CHECK(ended[1].started == Nanos{10});
@@ -92,13 +93,13 @@ TEST_CASE("a queue is in order, and a command waits for what is before it in ear
   check_queues(0, 0, {{2, 1}},
                {{0, kUp, 5, 200, {0, 105}},
                 {0, kRun, 50, 0, {105, 155}},
-                {0, kUp, 5, 400, {105, 310}},  // beside the kernel
+                {0, kUp, 5, 400, {105, 310}},  // overlaps the kernel
                 {0, kRun, 10, 0, {310, 320}},
                 {0, kDown, 0, 30, {320, 350}},
-                {0, kRun, 1000, 0, {320, 1320}}});  // beside the download
-  // Without any limit a transfer takes its latency alone, and nothing takes no time.
+                {0, kRun, 1000, 0, {320, 1320}}});  // overlaps the download
+  // Without any limit a transfer takes only its latency, and an empty command takes no time.
   check_queues(0, 0, {{0, 0}}, {{0, kUp, 7, 1e12, {0, 7}}, {0, kRun, 0, 0, {7, 7}}});
-  // What never ends holds up what comes after it on its device and nothing else.
+  // A command that never ends holds up only the later commands of its device.
   check_queues(0, 0, {{0, 0}, {0, 0}},
                {{0, kRun, -1, 0, {0, -1}}, {0, kDown, 1, 0, {0, -1}}, {1, kRun, 3, 0, {0, 3}}});
 }
@@ -118,14 +119,15 @@ TEST_CASE("time passes between what is enqueued, and idle time is not busy") {
 
 TEST_CASE("devices on one link share it alike, within what each can take") {
   const double b = kByteAnNs;
-  // 500 by 100, and the rest alone.
+  // 500 bytes by 100 ns, and the rest at full rate.
   check_queues(10 * b, 0, {{10, 0}, {10, 0}},
                {{0, kUp, 0, 500, {0, 100}}, {1, kUp, 0, 800, {0, 130}}});
-  // More for more devices, but not in proportion: 3 each of 9; 300 left at 4; 300 left at 5.
+  // More devices get more, but not in proportion: 3 each of 9; 300 left at 4; 300 left at 5.
   check_queues(
       LinkRate({5 * b, 8 * b, 9 * b}), 0, {{0, 0}, {0, 0}, {0, 0}},
       {{0, kUp, 0, 300, {0, 100}}, {1, kUp, 0, 600, {0, 175}}, {2, kUp, 0, 900, {0, 235}}});
-  // 1 + 3 + 6 of 10; the first to end gives its byte to the third, as the second has its limit.
+  // Rates of 1 + 3 + 6 of 10; the first to end leaves its rate of 1 to the third, as the second has
+  // its limit.
   check_queues(
       10 * b, 0, {{1, 0}, {3, 0}, {0, 0}},
       {{0, kUp, 0, 100, {0, 100}}, {1, kUp, 0, 600, {0, 200}}, {2, kUp, 0, 1400, {0, 210}}});
@@ -148,10 +150,10 @@ TEST_CASE("a transfer that begins later slows down the one under way, but its la
   std::vector<QueueModel::Ended> ended;
   model.enqueue(a, kUp, Nanos{0}, 600, 1);
   model.advance(Nanos{50}, ended);
-  model.enqueue(b, kUp, Nanos{50}, 100, 2);  // moves from 100 on
+  model.enqueue(b, kUp, Nanos{50}, 100, 2);  // moves data from 100 onwards
   const auto at = times(model);
-  CHECK(at.at(2) == Span{50, 150});  // 100 at 2 a ns
-  CHECK(at.at(1) == Span{0, 175});   // 400 by 100, 100 by 150, 100 at 4
+  CHECK(at.at(2) == Span{50, 150});  // 100 bytes at 2 per ns
+  CHECK(at.at(1) == Span{0, 175});   // 400 bytes by 100, 100 by 150, 100 at 4 per ns
 }
 
 TEST_CASE("a thousand devices on one link end when the link has carried everything") {
@@ -161,7 +163,7 @@ TEST_CASE("a thousand devices on one link end when the link has carried everythi
                   1000, i);
   std::int64_t last = 0;
   for (const auto& [tag, span] : times(model)) last = std::max(last, span.second);
-  CHECK(last == 10'000);  // a fair share is a tenth of a byte: nobody's own link matters
+  CHECK(last == 10'000);  // a fair share is a tenth of a byte: the devices' own links do not matter
 }
 
 TEST_CASE("transfers that end on half a nanosecond end, rounded either way") {

@@ -1,4 +1,4 @@
-// Shares of iterative work.
+// Partitions of iterative work.
 #include "lib/plan/rounds.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ struct RoundsRequest {
       devices[i].items_per_s = 100.0 * static_cast<double>(i + 1);
       devices[i].score = 50;
       devices[i].fits = 1000;
-      devices[i].pipeline = 10;  // which rounds do not care for
+      devices[i].pipeline = 10;  // iterative work ignores it
     }
     plan.items = 600;
     plan.devices = devices;
@@ -82,26 +82,27 @@ TEST_CASE("borders move to where all are busy for as long, if that gains more th
   Rebalancer rebalancer(request.plan, {300, 300});
   CHECK(rebalancer.next_rebalance(0) == 4U);
   using namespace std::chrono_literals;
-  // 300 items in 1 ms and in 2 ms: a third of all to the slower one.
+  // 300 items in 1 ms and in 2 ms: the slower device gets a third of all items.
   const auto shares = rebalancer.meet(std::vector<Nanos>{1ms, 2ms});
   REQUIRE(shares);
   CHECK(*shares == std::vector<Items>{400, 200});
   CHECK(rebalancer.next_rebalance(0) == 8U);
-  CHECK_FALSE(rebalancer.meet(std::vector<Nanos>{1333us, 1333us}));  // even
-  CHECK_FALSE(rebalancer.meet(std::vector<Nanos>{1333us, 1340us}));  // noise
+  CHECK_FALSE(rebalancer.meet(std::vector<Nanos>{1333us, 1333us}));  // balanced
+  CHECK_FALSE(rebalancer.meet(std::vector<Nanos>{1333us, 1340us}));  // within noise
   CHECK(rebalancer.shares() == *shares);
   CHECK(rebalancer.next_rebalance(40) == 64U);
   CHECK_FALSE(rebalancer.next_rebalance(64));
 
   request.plan.cost.in_bytes = request.plan.cost.out_bytes =
-      1e9;  // 100 items of that would take minutes
+      1e9;  // 100 such items would take minutes
   Rebalancer heavy(request.plan, {300, 300});
   CHECK(heavy.next_rebalance(0) == 4U);
   CHECK_FALSE(heavy.meet(std::vector<Nanos>{1ms, 2ms}));
 }
 
-// Rows of 8192 cells of which two GPUs hold half each, one of them slowed down: by way of the host
-// 1365 rows would take 90 ms, over a direct link 0.1, and the rounds to come gain 9.
+// Two GPUs hold half of 8192 rows of 8192 cells each, and one of them slows down: moving 1365 rows
+// would take 90 ms through the host and 0.1 ms over a direct link, and the remaining iterations
+// gain 9 ms.
 TEST_CASE("what moving borders costs goes by the links between the devices") {
   RoundsRequest request(2);
   request.plan.items = 8192;
@@ -117,7 +118,7 @@ TEST_CASE("what moving borders costs goes by the links between the devices") {
   CHECK_FALSE(meet());
   request.plan.exchange.links = PeerLinks(2, {PeerPath::direct, 380e9, 17us});
   CHECK(meet() == std::vector<Items>{5461, 2731});
-  request.plan.exchange.links.of(1, 0).bytes_per_s = 1e9;  // the way that rows go
+  request.plan.exchange.links.of(1, 0).bytes_per_s = 1e9;  // the direction in which rows go
   CHECK_FALSE(meet());
 }
 

@@ -1,4 +1,4 @@
-// Scenarios that are given more devices than they had.
+// Scenarios that get more devices than they had.
 #include "lib/plan/scenario.hpp"
 
 #include <doctest/doctest.h>
@@ -34,7 +34,7 @@ TEST_CASE("devices beyond a scenario's are like its last, links to them like its
   for (const std::size_t i : {1, 2, 3}) {
     CHECK(scenario.devices[i].name == "fast");
     CHECK(scenario.devices[i].estimate.items_per_s == 300);
-    CHECK(scenario.devices[i].estimate.fixed == 30us);  // beside two more
+    CHECK(scenario.devices[i].estimate.fixed == 30us);  // with two more devices
   }
   REQUIRE(scenario.exchange.links.devices() == 4);
   CHECK(scenario.exchange.links.of(1, 0).bytes_per_s == 50e9);

@@ -1,5 +1,5 @@
-// Published sequences of the self-scheduling rules. Those of guided and trapezoid are asked of the
-// strategy, in balancing_test.cpp.
+// Published sequences of the self-scheduling rules. balancing_test.cpp tests those of guided and
+// trapezoid through the strategies.
 #include "lib/plan/self_scheduling.hpp"
 
 #include <doctest/doctest.h>
@@ -13,7 +13,8 @@ namespace {
 
 using Sizes = std::vector<Items>;
 
-// Chunks as devices with these shares of all speed ask in turn, each for at least its minimum.
+// Returns the chunks if devices with these shares of the total speed ask in turn, each for at least
+// its minimum.
 Sizes sequence(ChunkRule rule, double k, Items items, std::vector<double> shares,
                std::vector<Items> least = {}) {
   least.resize(shares.size(), 1);
@@ -38,7 +39,7 @@ Sizes batches(std::vector<Items> each) {
 }  // namespace
 
 TEST_CASE("HGuided gives the packages of EngineCL for 65,536 items over 0.5, 0.3 and 0.2") {
-  // In granules of 64, with minimum packages of 4, 2 and 1.
+  // Uses granules of 64, with minimum packages of 4, 2 and 1.
   Sizes all = sequence(ChunkRule::hguided, 2, 65536 / 64, {0.5, 0.3, 0.2}, {4, 2, 1});
   for (Items& size : all) size *= 64;
   CHECK(all.size() == 28);

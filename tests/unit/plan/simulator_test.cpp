@@ -1,5 +1,5 @@
-// What the simulator says, against times computed by hand: one item takes a nanosecond unless the
-// test says otherwise.
+// Results of the simulator compared with times computed by hand. An item takes a nanosecond unless
+// the test says otherwise.
 #include "lib/plan/simulator.hpp"
 
 #include <doctest/doctest.h>
@@ -14,7 +14,7 @@ using test::SimulatedSet;
 
 namespace {
 
-// A source that does what a test says.
+// A source whose answers a test provides.
 class Scripted final : public SliceSource {
  public:
   explicit Scripted(std::function<Answer(DeviceIndex)> answers) : answers_(std::move(answers)) {}
@@ -28,7 +28,7 @@ class Scripted final : public SliceSource {
   void joined(DeviceIndex) override {}
 
   Items done = 0;
-  std::vector<std::int64_t> busy;  // of each finished slice
+  std::vector<std::int64_t> busy;  // one per finished slice
 
  private:
   std::function<Answer(DeviceIndex)> answers_;
@@ -83,7 +83,7 @@ TEST_CASE("a simulation counts slices, items, busy time and the merge; of nothin
   CHECK(simulated.merge == Nanos{30});
   const Simulation three =
       SimulatedSet(3, 300, 100, "end-to-end in=1 out=1 up=10 down=1 fixed=7").shares({300, 0, 0});
-  CHECK(three.devices[0].busy == Nanos{420});  // what it collects is beside the last download
+  CHECK(three.devices[0].busy == Nanos{420});  // its collecting overlaps the last download
   CHECK(three.devices[2].busy == Nanos{});
   CHECK(SimulatedSet(2, 0, 0, "merge=12").under("equal").makespan == Nanos{12});
 }
@@ -98,7 +98,7 @@ TEST_CASE("what a slice added to the device's time is counted from the end of th
   });
   self = &source;
   simulate(set.asked(), source);
-  // Upload 0-50, compute to 150; the next two are computed behind it.
+  // Upload 0-50, compute to 150; the next two slices are computed after it.
   CHECK(source.busy == std::vector<std::int64_t>{150, 100, 100});
 }
 
@@ -113,7 +113,7 @@ TEST_CASE("a device that collected may still be given work, and collects again")
   SimulatedSet set(2, 300, 100, "fixed=10");
   unsigned given = 0;
   Scripted* self = nullptr;
-  // Device 1 hears of the last slice only when device 0 has finished all that it was given.
+  // Device 1 gets the last slice only when device 0 has finished all of its slices.
   Scripted source([&](DeviceIndex device) -> Answer {
     if (device.value == given && given < 2) return Slice{given * 100, ++given * 100};
     if (device.value == 1 && given == 2 && self->done == 200) {
@@ -125,7 +125,7 @@ TEST_CASE("a device that collected may still be given work, and collects again")
   self = &source;
   const Simulation simulated = simulate(set.asked(), source);
   CHECK(simulated.devices[0].finish == Nanos{110});
-  // It is asked again at 100, when both are finished, before it would have collected.
+  // It asks again at 100, when both are finished, before it would have collected.
   CHECK(simulated.devices[1].items == 200);
   CHECK(simulated.devices[1].finish == Nanos{210});
 }
@@ -176,7 +176,7 @@ TEST_CASE("a source that never ends, or gives out too much, is an error and not 
   const std::function<Answer(DeviceIndex)> wrong[] = {[](DeviceIndex) -> Answer { return Wait{}; },
                                                       [](DeviceIndex) -> Answer {
                                                         return Slice{0, 40};
-                                                      },  // again and again
+                                                      },  // repeatedly
                                                       [](DeviceIndex) -> Answer {
                                                         return Slice{40, 40};
                                                       },

@@ -1,4 +1,4 @@
-// capability, memory, sequential and latency by worked examples.
+// The strategies capability, memory, sequential and latency, by worked examples.
 #include <doctest/doctest.h>
 
 #include <numeric>
@@ -23,7 +23,8 @@ CompletionPlan completion(Problem& problem) {
   return least_completion(problem.request, estimated_speeds(problem.request).rates);
 }
 
-// Eight H200s behind one host link that carries 170 GB/s up: 64 bytes an item, 1 ns of compute.
+// Returns eight H200s behind one host link that carries 170 GB/s up: 64 bytes per item, 1 ns of
+// compute.
 Problem eight_on_one_link() {
   Problem problem(Items{1} << 26, std::vector<double>(8, 1e9), 1024);
   problem.request.mode = Mode::end_to_end;
@@ -39,7 +40,7 @@ Problem eight_on_one_link() {
   return problem;
 }
 
-// How many devices `latency` gives work.
+// Returns the number of devices to which `latency` gives work.
 std::ptrdiff_t used_by_latency(Problem& problem) {
   const CompletionPlan plan = completion(problem);
   return std::count_if(plan.items.begin(), plan.items.end(),
@@ -94,7 +95,7 @@ TEST_CASE("latency leaves out the device whose fixed time is beyond the end") {
 TEST_CASE("latency uses one device where work is too little for two") {
   Problem problem(100, {100, 100});
   problem.request.merge.per_slice =
-      200ms;  // two of them are less than the half second a second device saves
+      200ms;  // two slices cost less than the half second that a second device saves
   CHECK(shares_of(problem, "latency") == Shares{50, 50});
   problem.request.merge.per_slice = 300ms;
   CHECK(shares_of(problem, "latency") == Shares{100, 0});
@@ -103,31 +104,32 @@ TEST_CASE("latency uses one device where work is too little for two") {
 TEST_CASE("latency uses as many devices as the host link feeds, and no more than pay") {
   Problem problem = eight_on_one_link();
   CHECK(used_by_latency(problem) == 4);  // 170 GB/s feed 3.1 of 55 GB/s
-  // 4 GiB over the link, and little beyond.
+  // The link carries 4 GiB, and little else takes time.
   const double sending = 64.0 * static_cast<double>(problem.request.items) / 170e9;
   CHECK(completion(problem).seconds >= sending);
   CHECK(completion(problem).seconds <= sending * 1.04);
-  for (DeviceEstimate& e : problem.devices) e.up = 15e9;  // their own links are the narrow place
+  for (DeviceEstimate& e : problem.devices) e.up = 15e9;  // now their own links are the bottleneck
   CHECK(used_by_latency(problem) == 8);
   problem.request.mode = Mode::resident;
   CHECK(used_by_latency(problem) == 8);
 
-  Problem four = eight_on_one_link();  // none is left out where fewer carry less
+  Problem four = eight_on_one_link();  // all four are used, although fewer carry less
   four.devices.resize(4);
   four.request.link_up = 155e9;
-  CHECK(used_by_latency(four) == 3);  // as if three of them could have all of it
+  CHECK(used_by_latency(four) == 3);  // as if three of them had the whole link
   four.request.link_up = LinkRate({102e9, 102e9, 132e9, 155e9});
   CHECK(used_by_latency(four) == 4);
   four.request.link_up = LinkRate({100e9, 100e9, 100e9, 99e9});
   CHECK(used_by_latency(four) == 2);
 
-  // Threads may cost the others more than they do: 1 ms in all.
+  // Threads may cost the others more than they gain: 1 ms in all.
   Problem threads(1000, std::vector<double>(4, 1e6), 1000);
-  threads.request.merge.per_slice = 1us;  // or there would be no doubt
+  threads.request.merge.per_slice = 1us;  // makes the choice depend on it
   for (DeviceEstimate& e : threads.devices) e.fixed = 900us;
   CHECK(used_by_latency(threads) == 4);  // 1.15 ms
   for (DeviceEstimate& e : threads.devices) e.per_peer_contention = 290us;
-  CHECK(used_by_latency(threads) == 2);  // 0.5 ms and 0.32; of three 0.33 and 0.61
+  // 0.5 ms and 0.32 ms; with three devices 0.33 ms and 0.61 ms.
+  CHECK(used_by_latency(threads) == 2);
 }
 
 TEST_CASE("latency gives a device on a slow link of its own less, and prefers the others") {
@@ -153,7 +155,7 @@ TEST_CASE("latency cuts pieces so that transfers overlap, as small as their over
   CHECK(plan.seconds ==
         doctest::Approx(1.5 * 1.048576 * (1 + 1.0 / 32) + 33 * 1.5e-3).epsilon(1e-3));
   CHECK(problem.run("latency").slices[0].size() == 32);
-  problem.devices[0].pipeline = 1 << 13;  // never more than the workload wants at once
+  problem.devices[0].pipeline = 1 << 13;  // at most what the workload wants at once
   CHECK(problem.run("latency").slices[0].size() == 128);
 }
 
@@ -164,18 +166,18 @@ TEST_CASE("latency cuts no pieces that a device is not busy with") {
   problem.devices[0].up = problem.devices[0].down = 1000;
   problem.devices[0].launch = 10us;
   CHECK(completion(problem).pieces[0] > 16);
-  problem.devices[0].minimum_slice = 4ms + 10us;  // as long as 4 items take
+  problem.devices[0].minimum_slice = 4ms + 10us;  // the time of 4 items
   CHECK(completion(problem).pieces[0] == 16);
 }
 
 TEST_CASE("latency cuts a share that was moved for the merge as that share asks for") {
-  Problem problem(1024, {1010, 1000}, 1);  // shares of 514.5 and 509.5, moved to halves
+  Problem problem(1024, {1010, 1000}, 1);  // shares of 514.5 and 509.5, rounded to halves
   problem.request.mode = Mode::end_to_end;
   problem.request.cost.in_bytes = 1;
   problem.request.merge = {Nanos{}, 10ms, true};
   for (DeviceEstimate& device : problem.devices) {
     device.up = 1e6;
-    device.minimum_slice = 300ms;  // smaller pieces leave it idle
+    device.minimum_slice = 300ms;  // smaller pieces leave the device idle
     device.pipeline = 249;
   }
   CHECK(completion(problem).pieces[0] == 3);
@@ -185,8 +187,8 @@ TEST_CASE("latency cuts a share that was moved for the merge as that share asks 
 }
 
 TEST_CASE("latency comes to an end where a device asks for exactly its part of the link") {
-  // A third of 10 GB/s is rounded up once and down once: the search for the fair part went to and
-  // fro for ever.
+  // A third of 10 GB/s is rounded up once and down once, which once made the search for the fair
+  // part oscillate for ever.
   Problem problem(1'000'000, {2.7e9, 1.5e9, 1e9});
   problem.request.mode = Mode::end_to_end;
   problem.request.cost = {6, 4, 1, 0};
@@ -198,8 +200,8 @@ TEST_CASE("latency comes to an end where a device asks for exactly its part of t
 }
 
 TEST_CASE("the search for the number of devices ends whatever the merge is said to take") {
-  // A result file once said that merging saves time: the best of all was then worse than one
-  // hundredth above the best.
+  // With a negative merge time the best plan is worse than one hundredth above the best; a result
+  // file once had such a time.
   Problem problem(1000, {100, 100, 100, 100});
   problem.request.merge.per_slice = -3s;
   CHECK(completion(problem).items.size() == 4);
@@ -263,7 +265,7 @@ TEST_CASE("a device in reserve works only when no other is left") {
     source->lost({1}, {});
     const Answer answer = source->next({0});
     REQUIRE(std::holds_alternative<Slice>(answer));
-    source->joined({1});  // from now on it is in reserve again
+    source->joined({1});  // it is a spare again
     source->finished({0}, std::get<Slice>(answer), 1s);
     CHECK_FALSE(std::holds_alternative<Slice>(source->next({0})));
   }

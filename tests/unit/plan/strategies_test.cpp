@@ -1,5 +1,4 @@
-// Each strategy by worked examples. What all of them promise is tested over random cases in
-// tests/property.
+// Each strategy by worked examples. tests/property tests their common properties over random cases.
 #include <doctest/doctest.h>
 
 #include "lib/base/error.hpp"
@@ -74,13 +73,13 @@ TEST_CASE("a static share is one range in even pieces of at most pipeline and a 
   CHECK(problem.run("equal").slices[0] == std::vector<Slice>{{0, 250}, {250, 500}});
   problem.devices[0].pipeline = 470;
   CHECK(problem.run("equal").slices[0] == std::vector<Slice>{{0, 250}, {250, 500}});
-  problem.devices[0].pipeline = 480;  // a small remainder more is not a piece of its own
+  problem.devices[0].pipeline = 480;  // a small excess does not make a piece of its own
   CHECK(problem.run("equal").slices[0] == std::vector<Slice>{{0, 500}});
-  problem.devices[0].fits = problem.devices[0].pipeline = 480;  // memory is another matter
+  problem.devices[0].fits = problem.devices[0].pipeline = 480;  // a limit of memory does
   CHECK(problem.run("equal").slices[0] == std::vector<Slice>{{0, 250}, {250, 500}});
 
   Problem shorter(980, {1, 1}, 10);
-  shorter.devices[0].pipeline = 160;  // nor after several
+  shorter.devices[0].pipeline = 160;  // nor after several pieces
   CHECK(shorter.run("equal").slices[0] == std::vector<Slice>{{0, 170}, {170, 330}, {330, 490}});
 }
 
@@ -88,7 +87,8 @@ TEST_CASE("a share that is a small remainder above pipeline is one slice, whoeve
   Problem problem(2'000'000, {1.003e6, 1e6}, 1);  // 1 001 498 and 998 502
   for (DeviceEstimate& device : problem.devices) {
     device.pipeline = 1'000'000;
-    device.launch = std::chrono::milliseconds(300);  // of 1 s: no more slices than must be
+    // The launches take 0.3 s of 1 s: no more slices than necessary.
+    device.launch = std::chrono::milliseconds(300);
   }
   for (const char* strategy : {"capability", "latency", "stealing", "adaptive", "guided"}) {
     CAPTURE(strategy);
@@ -115,7 +115,7 @@ TEST_CASE("when no device can take a granule the plan is refused") {
   for (const StrategyInfo& info : all_strategies()) {
     CAPTURE(info.name);
     CHECK(refusal(problem, info.name) == ErrorKind::unsupported);
-    Problem able = problem;  // but for one
+    Problem able = problem;  // all but one device
     able.devices[0].fits = able.devices[0].pipeline = 900;
     CHECK(able.run(info.name).items == Shares{900, 0});
   }
@@ -198,7 +198,7 @@ TEST_CASE("dynamic cuts the work into chunks all alike") {
   const Shares uneven = sizes(Problem(1000, {1, 1}), 4);
   CHECK(uneven == Shares(8, 125));
   const Shares odd =
-      sizes(Problem(100, {1, 1}), 16);  // 3.125 items a chunk, and no remainder of one
+      sizes(Problem(100, {1, 1}), 16);  // 3.125 items per chunk, without a remainder of one
   CHECK(*std::min_element(odd.begin(), odd.end()) >= 2);
   CHECK(*std::max_element(odd.begin(), odd.end()) <= 4);
   CHECK(sizes(Problem(5, {1, 1}), 4096) == Shares(5, 1));
@@ -210,15 +210,15 @@ TEST_CASE("dynamic follows the devices' speeds") {
 }
 
 TEST_CASE("at depth two the slow device of a pair does not hoard the last chunks") {
-  // 16 chunks, rates 3:1: the ideal is 4 chunk times of the slow one; hoarding ends at 5.
+  // 16 chunks, rates 3:1: the ideal takes 4 chunk times of the slow device; hoarding would take 5.
   for (const double known : {1.0, 0.0}) {
     CAPTURE(known);
     Problem problem(1600, {3, 1});
     for (DeviceEstimate& e : problem.devices) e.items_per_s *= known;
     CHECK(problem.run("dynamic", {{"chunks", 8}}).makespan <= 400 * 1.09);
   }
-  // Ten times slower, and known to be: one chunk at a time from the beginning ends at 200; counting
-  // chunks alone would end at 300.
+  // The second device is ten times slower, and this is known: taking one chunk at a time from the
+  // beginning ends at 200; counting only chunks would end at 300.
   CHECK(Problem(1600, {10, 1}).run("dynamic", {{"chunks", 8}}).makespan <= 201);
 }
 

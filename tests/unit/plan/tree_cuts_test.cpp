@@ -1,4 +1,4 @@
-// Nodes that cover a range, cuts that leave few of them, and sources that cut so where results are
+// Nodes that cover a range, cuts that leave few nodes, and sources that cut that way if results are
 // combined along a tree.
 #include "lib/plan/tree_cuts.hpp"
 
@@ -31,7 +31,7 @@ struct TreeProblem {
   }
 };
 
-// By asking every node from the root down whether it lies in the range.
+// Counts the nodes by asking every node from the root down whether it lies in the range.
 std::size_t nodes_below(const Slice& node, const Slice& range, Items items) {
   const Slice held{node.begin, std::min(node.end, items)};
   if (held.begin >= range.end || held.end <= range.begin || held.size() == 0) return 0;
@@ -41,7 +41,7 @@ std::size_t nodes_below(const Slice& node, const Slice& range, Items items) {
          nodes_below({middle, node.end}, range, items);
 }
 
-// Slices in the order in which equal devices ask in turn, each finished at once.
+// Returns slices in the order in which equal devices ask in turn, each finished at once.
 std::vector<Slice> slices_of(const PlanRequest& request, std::string_view strategy) {
   const StrategyChoice choice = parse_strategies(strategy).front();
   const auto source = choice.info->make(choice.params)->begin(request, {});
@@ -80,8 +80,8 @@ TEST_CASE("the evenest cut is a multiple of the largest power of two, and of the
   CHECK(even_cut(9, 10, 11, 1) == 10);
   CHECK(even_cut(65, 65, 65, 1) == 65);
   CHECK(even_cut(4, 11, 13, 3) == 12);   // 12 = 4 * 3
-  CHECK(even_cut(10, 16, 22, 6) == 12);  // 12 and 18 are multiples of 6, 12 of 4 too
-  CHECK(even_cut(7, 8, 8, 5) == 8);      // no multiple there
+  CHECK(even_cut(10, 16, 22, 6) == 12);  // 12 and 18 are multiples of 6, 12 also of 4
+  CHECK(even_cut(7, 8, 8, 5) == 8);      // no multiple in the range
   CHECK(even_end(0, 6, 8, 1) == 8);
   CHECK(even_end(0, 6, 6, 1) == 4);
   CHECK(even_end(16, 1, 1, 1) == 17);
@@ -95,7 +95,7 @@ TEST_CASE("chunks end evenly where results are combined along a tree, each item 
       std::size_t nodes[2] = {0, 0};
       for (const bool tree : {false, true}) {
         const TreeProblem problem(items, {100, 100, 90}, std::chrono::milliseconds(20),
-                                  tree);  // two items' time
+                                  tree);  // the time of two items
         std::vector<Slice> slices = slices_of(problem.request, strategy);
         for (const Slice& slice : slices) nodes[tree] += nodes_that_cover(slice, items);
         std::sort(slices.begin(), slices.end());
@@ -109,14 +109,13 @@ TEST_CASE("chunks end evenly where results are combined along a tree, each item 
       CHECK(nodes[true] < nodes[false]);
     }
   }
-  // Where a merge costs next to nothing, the last of two chunks are as they would be without a
-  // tree.
+  // If a merge costs next to nothing, the last two chunks are the same as without a tree.
   for (const auto& [part, cut] : {std::pair{std::chrono::milliseconds(100), Items{64}},
                                   {std::chrono::milliseconds(1), Items{61}}}) {
     const TreeProblem two(128, {61, 67}, part, true);
     CHECK(slices_of(two.request, "guided:min=61").front() == Slice{0, cut});
   }
-  // Chunks of six of 128 items are some of eight, each a node, but for the last.
+  // Chunks of six out of 128 items become chunks of eight, each a node, except the last.
   const TreeProblem problem(128, {1, 1}, microseconds(1), true);
   const std::vector<Slice> slices = slices_of(problem.request, "dynamic:chunks=11");
   REQUIRE(slices.size() >= 14);
@@ -131,7 +130,7 @@ TEST_CASE("shares are cut evenly where that saves more of the merge than it cost
   CHECK(shares(std::chrono::seconds(1), false) == std::vector<Items>{33, 31});
   CHECK(shares(std::chrono::seconds(1), true) == std::vector<Items>{32, 32});
   CHECK(shares(microseconds(1), true) == std::vector<Items>{33, 31});
-  // Never by more than a sixteenth of the smaller share.
+  // A cut never moves by more than a sixteenth of the smaller share.
   const TreeProblem far(64, {36, 28}, std::chrono::seconds(1), true);
   CHECK(shares_by_weight(far.request, {36, 28}) == std::vector<Items>{36, 28});
 }
@@ -141,10 +140,10 @@ TEST_CASE("latency weighs the nodes that shares leave to merge") {
   const TreeProblem tree(128, {1000, 1000, 1000, 1000}, std::chrono::milliseconds(15), true);
   const std::vector<Slice> quarters = slices_of(tree.request, "latency");
   CHECK(quarters == std::vector<Slice>{{0, 32}, {32, 64}, {64, 96}, {96, 128}});
-  // Where parts cost as much however long they are, three devices have one less.
+  // If all parts cost the same regardless of length, three devices save one part.
   const TreeProblem parts(128, {1000, 1000, 1000, 1000}, std::chrono::milliseconds(15), false);
   CHECK(slices_of(parts.request, "latency").size() == 3);
-  // The root is not a part.
+  // The root counts as no part.
   const TreeProblem dear(128, {1000, 1000, 1000, 1000}, std::chrono::milliseconds(50), true);
   CHECK(slices_of(dear.request, "latency") == std::vector<Slice>{{0, 128}});
 }

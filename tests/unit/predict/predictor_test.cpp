@@ -1,5 +1,5 @@
-// Estimates and predictions: of devices nobody knows, of probed ones, by calibration alone; links
-// that devices share.
+// Estimates and predictions for unknown devices, for probed ones and by calibration alone; and
+// links that devices share.
 #include "lib/predict/predictor.hpp"
 
 #include <doctest/doctest.h>
@@ -12,7 +12,7 @@ using namespace mgpu::test;
 
 namespace {
 
-// Two fake GPUs, the second of 0.5 items a microsecond, with programs of a sum.
+// Two fake GPUs, the second at 0.5 items per microsecond, with programs of a sum.
 struct TwoGpus {
   explicit TwoGpus(double first_ops_per_s = 1e6)
       : backend({with_rate("0:0", first_ops_per_s), with_rate("0:1", 0.5e6)}, sum_kernels()),
@@ -42,7 +42,7 @@ struct TwoGpus {
     REQUIRE(predictor.probe(backend, executor, devices, participants).empty());
   }
 
-  // One with every set of devices probed.
+  // Returns a predictor with every set of devices probed.
   Predictor probed_predictor() {
     Predictor made = predictor();
     for (const auto& devices : {std::vector<std::size_t>{0}, {1}, {0, 1}}) probe(made, devices);
@@ -97,7 +97,7 @@ TEST_CASE("a prediction needs a probe of exactly the devices of the case") {
 
 namespace {
 
-// A sum whose merges take 5 us, and 100 ns for each part; the first one twice as long.
+// A sum whose merges take 5 us, and 100 ns per part; the first one takes twice as long.
 class TimedSum : public SumWorkload, public TimedMerge {
  public:
   TimedSum(FakeBackend& backend, Items items) : SumWorkload(items), backend_(backend) {}
@@ -200,16 +200,18 @@ TEST_CASE("a link carries what was seen, no more than calibrated, and grows as c
   CHECK(link_of(220e9, alike, calibrated) == calibrated);
   CHECK(link_of(220e9, {55e9, 55e9, 55e9}, calibrated) == LinkRate({100e9, 100e9, 130e9}));
   CHECK(link_of(110e9, {55e9, 55e9}, calibrated) == 100e9);
-  // Where it is not known how it grows, what each device gets shrinks in a line; 200 alone.
+  // If the growth is unknown, the rate per device decreases linearly with the number of devices; a
+  // single one gets 200.
   const LinkRate link = link_of(120e9, unlike, {});
   CHECK(link.of(4) == doctest::Approx(120e9));
   CHECK(link.of(3) == doctest::Approx(160e9 * (1 - 0.4 * 2 / 3)));
   CHECK(link.of(2) == doctest::Approx(110e9 * (1 - 0.4 / 3)));
   CHECK(link.of(1) == doctest::Approx(60e9));
-  CHECK(link_of(200e9, unlike, {}) == 200e9);  // they do not get in each other's way
+  CHECK(link_of(200e9, unlike, {}) == 200e9);  // they do not slow each other down
   CHECK(link_of(200e9, unlike, 150e9).of(4) == doctest::Approx(150e9));
   CHECK_FALSE(link_of(0, {0, 0, 0}, {}).limited());  // CPUs
-  // What all of a set carry says nothing of one, nor of fewer where that was not measured.
+  // The joint rate of a set says nothing about a single device, nor about fewer unless that was
+  // measured.
   const LinkCapability all_only{{"0:0", "0:1", "0:2"}, 7e9, 7e9},
       by_count{{"0:0", "0:1", "0:2"}, LinkRate({8e9, 8e9, 9e9}), 7e9};
   CHECK(all_only.knows(3));
@@ -231,7 +233,7 @@ TEST_CASE("what the set exchanges is estimated among the devices of a case") {
   CHECK(both.exchange.links == links);
   CHECK(both.exchange.combines == 8);
   CHECK_FALSE(both.exchange.gathers);
-  // The download of its sum, which was seen, is all of it.
+  // The shared part is only the download of its sum, which was measured.
   for (const DeviceEstimate& device : both.devices) CHECK(device.fixed_shared == Nanos{1});
   CHECK(both.devices[0].fixed >= both.devices[0].fixed_shared);
   const SetEstimates alone = predictor.estimate(std::vector<std::size_t>{1});

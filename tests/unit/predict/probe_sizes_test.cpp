@@ -1,5 +1,5 @@
-// Probes: how many items and rounds each takes, and what devices probed together tell of one
-// another.
+// Probes: the number of items and iterations that each takes, and what devices probed together
+// reveal about each other.
 #include <doctest/doctest.h>
 
 #include "lib/predict/predictor.hpp"
@@ -22,7 +22,7 @@ FakeDevice plain_device(const std::string& id = "0:0", double ops_per_s = 0) {
 
 std::vector<FakeDevice> two_devices() { return {plain_device("0:0"), plain_device("0:1")}; }
 
-// Devices that are open, with the programs of a workload.
+// Opened devices with the programs of a workload.
 struct OpenedPrograms {
   OpenedPrograms(FakeBackend& in, Workload& workload, Mode mode, bool loads = true)
       : backend(in), executor(in, in.enumerate().devices.size()), of(workload) {
@@ -47,7 +47,7 @@ struct OpenedPrograms {
   std::vector<Participant> participants;
 };
 
-// 128 items in a thousand rounds, each of which is the same sum.
+// Iterative work: 128 items in a thousand iterations, each of which computes the same sum.
 class InRounds final : public Workload, public IterativeWorkload {
  public:
   WorkloadInterfaces interfaces() override { return {.iterative = this}; }
@@ -115,12 +115,12 @@ TEST_CASE("a probe takes a power of two of granules, and no more than its share"
     REQUIRE(probe.devices.size() == 1);
     if (most >= 4)
       CHECK(probe.devices[0].compute.per_item_s == doctest::Approx(1e-6).epsilon(1e-3));
-    CHECK(opened.probe(1, items).items == items);  // where all is asked for, all is executed
+    CHECK(opened.probe(1, items).items == items);  // if all items are requested, all are executed
   }
 }
 
 TEST_CASE("a probe of a GPU is of as many items as fill it, and as many rounds, as work says") {
-  std::map<Items, std::size_t> launched;  // by items
+  std::map<Items, std::size_t> launched;  // key: number of items
   FakeKernels kernels = test::sum_kernels();
   kernels["sum_slice"].run = [&](const Grid&, std::span<const FakeArg> args) {
     ++launched[std::get<std::uint64_t>(args[2])];
@@ -135,7 +135,7 @@ TEST_CASE("a probe of a GPU is of as many items as fill it, and as many rounds, 
     std::uint32_t rounds;
     ResultPolicy result_policy;
     Items items;
-    std::size_t launches;  // of these: of rounds, and one before
+    std::size_t launches;  // launches of these items: those of iterations, and one before
   };
   const auto gpu = DeviceType::gpu, cpu = DeviceType::cpu;
   for (const Expected& expected : {Expected{gpu, 0, 0, ResultPolicy::publish, 4, 257},
@@ -167,7 +167,7 @@ TEST_CASE("a probe of a GPU is of as many items as fill it, and as many rounds, 
 TEST_CASE("a slice that does not fit ends the probe, and no device is lost for it") {
   for (const FakeTime time : {FakeTime::is_virtual, FakeTime::is_real}) {
     for (const Items too_many :
-         {Items{0}, Items{20}, Items{63}}) {  // every slice, all but the small ones, the large one
+         {Items{0}, Items{20}, Items{63}}) {  // all slices; all but the small ones; the large one
       FakeBackend backend(two_devices(), test::sum_kernels(), time);
       test::SumWorkload workload(1280, {{}, too_many});
       OpenedPrograms opened(backend, workload, Mode::resident, false);
@@ -197,7 +197,7 @@ TEST_CASE("with slices of one size, a CPU repeats what a full GPU would not need
 
 namespace {
 
-// A probe of both devices at once, of 5 % of the items.
+// Probes both devices at once, with 5 % of the items.
 Probe probe_of(FakeBackend& backend, Mode mode, Items items = 1280,
                std::vector<Slice>* given = nullptr) {
   test::SumFaults notes;
@@ -229,7 +229,7 @@ TEST_CASE("devices that share a link are seen to") {
   REQUIRE(probe.devices.size() == 2);
   for (const ProbedDevice& device : probe.devices) {
     CHECK(device.up == doctest::Approx(0.375e6).epsilon(0.05));
-    CHECK(device.down == 0);  // of a few bytes nothing is known
+    CHECK(device.down == 0);  // a few bytes reveal no rate
   }
 }
 
@@ -237,7 +237,7 @@ TEST_CASE("no two devices send the same piece at once") {
   FakeBackend backend(two_devices(), test::sum_kernels());
   std::vector<Slice> given;
   probe_of(backend, Mode::end_to_end, 1280,
-           &given);  // a small one, four pieces and a large one each
+           &given);  // a small slice, four pieces and a large one each
   REQUIRE(given.size() >= 12);
   CHECK(std::vector(given.begin(), given.begin() + 2) == std::vector<Slice>{{0, 16}, {0, 16}});
   for (std::size_t n = 2; n < 10; n += 2) CHECK(given[n] != given[n + 1]);

@@ -1,4 +1,4 @@
-// Lines through probes, and estimates made of them.
+// Lines through probes, and estimates derived from them.
 #include "lib/predict/probe.hpp"
 
 #include <doctest/doctest.h>
@@ -32,12 +32,13 @@ TEST_CASE("where a slice leaves the device idle, the slope is that of a full dev
   const StageCost cost = fit_stage(10, microseconds(100), 40, microseconds(101), 1000, 0.5e-6);
   CHECK(cost.per_item_s == doctest::Approx(0.5e-6));
   CHECK(cost.fixed == microseconds(81));
-  // Neither below it nor a little above, as small slices make less of a device ...
+  // A measured rate is not below the given one, nor a little above it, as small slices use less of
+  // a device ...
   CHECK(fit_stage(10, microseconds(100), 40, microseconds(160), 1000, 3e-6).per_item_s ==
         doctest::Approx(3e-6));
   CHECK(fit_stage(10, microseconds(100), 40, microseconds(160), 1000, 1.5e-6).per_item_s ==
         doctest::Approx(1.5e-6));
-  // ... but far above, the device is slower than it was.
+  // ... but if it is far above, the device has become slower.
   CHECK(fit_stage(10, microseconds(100), 40, microseconds(160), 1000, 1e-6).per_item_s ==
         doctest::Approx(2e-6));
 }
@@ -66,7 +67,7 @@ TEST_CASE("an estimate end to end knows the links; a CPU's folds its copies into
   CHECK(gpu.items_per_s == doctest::Approx(1e6));
   CHECK(gpu.up == doctest::Approx(5e8));
   CHECK(gpu.down == doctest::Approx(2e8));
-  CHECK(gpu.launch == microseconds(17));  // what does not grow, and contention
+  CHECK(gpu.launch == microseconds(17));  // the constant part, and contention
   CHECK(gpu.minimum_slice == microseconds(62));
   CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {0, 0, 20}).minimum_slice ==
         microseconds(42));  // on the line between the sizes
@@ -74,17 +75,18 @@ TEST_CASE("an estimate end to end knows the links; a CPU's folds its copies into
   CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {0, 0, 400}).minimum_slice ==
         microseconds(62));
   CHECK(gpu.transfer == microseconds(10));
-  CHECK(gpu.fixed == microseconds(5));  // without the replicated inputs, whose bytes are counted
+  // Without the replicated inputs, whose bytes are counted separately.
+  CHECK(gpu.fixed == microseconds(5));
   probe.devices.front().kernels.grows_per_item_s =
-      0.2e-6;  // those that grow are not what an item costs a full device
+      0.2e-6;  // the growing times are not the cost per item of a full device
   CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {}).launch == microseconds(2));
   const DeviceEstimate cpu = estimate_of(probe, 0, cost, Mode::end_to_end, {1, 0, 0});
   CHECK(cpu.items_per_s == doctest::Approx(1 / 3.5e-6));
   CHECK(cpu.up == 0);
   CHECK(cpu.launch == microseconds(3));
   CHECK(cpu.fixed == microseconds(7 + 35 - 3));
-  // Of 1000 items in pieces of 100, eight cores are seen to upload for 0.55 of 2 us and to download
-  // for 0.1 of 0.5, the rest on one.
+  // For 1000 items in pieces of 100, eight cores are measured to upload for 0.55 of 2 us and to
+  // download for 0.1 of 0.5, and one core for the rest.
   CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {8, 1000, 100}).items_per_s ==
         doctest::Approx(1 / (2.15e-6 + 1.35e-6 / 8)));
   CHECK(estimate_of(probe, 0, cost, Mode::end_to_end, {8, 100, 100}).items_per_s ==
@@ -93,7 +95,7 @@ TEST_CASE("an estimate end to end knows the links; a CPU's folds its copies into
   CHECK(resident.launch == microseconds(3));
   CHECK(resident.first_slice_discount == Nanos{});
   probe.devices.front().next_slice =
-      microseconds(50);  // more than the only one took besides its items: 42 us
+      microseconds(50);  // more than the only one took without its items: 42 us
   const DeviceEstimate rebalance_point = estimate_of(probe, 0, cost, Mode::resident, {});
   CHECK(rebalance_point.launch == microseconds(50));
   CHECK(rebalance_point.first_slice_discount == microseconds(8));
@@ -112,7 +114,7 @@ TEST_CASE("what kernels wait for their own uploads is not a work of theirs, othe
   add(CommandKind::upload, 0, 10);
   add(CommandKind::compute, 12, 20);
   add(CommandKind::upload, 10, 90);
-  add(CommandKind::compute, 95, 120);  // 70 of 75 ns it waited for bytes
+  add(CommandKind::compute, 95, 120);  // it waited 70 of 75 ns for bytes
   add(CommandKind::compute, 125, 200);
   CHECK(kernels_of(batch) == Nanos{200 - 12 - 70});
   CHECK(kernels_of({}) == Nanos{});
@@ -133,7 +135,7 @@ TEST_CASE("a device that waits for what is not enqueued yet is late, not one tha
       mine,
       0,
       {at(CommandKind::upload, 10, 20, 30), at(CommandKind::compute, 45, 50, 60),  // 15 late
-       at(CommandKind::compute, 70, 75, 80),  // part of what kernels take
+       at(CommandKind::compute, 70, 75, 80),  // part of the time of kernels
        at(CommandKind::compute, 55, 85, 90)}};
   const RawBatch collect{mine,
                          kCollect,
@@ -163,7 +165,7 @@ TEST_CASE("a device that waits for what is not enqueued yet is late, not one tha
         Nanos(130 - 10 - 40));  // device 1: an upload of 10, kernels from 50 to 90
   CHECK(execution.enqueue_delay == Nanos(17));
   sample.end = Nanos(1060);
-  CHECK(read_execution(sample, 2).enqueue_delay == Nanos(10));  // no more than the rest
+  CHECK(read_execution(sample, 2).enqueue_delay == Nanos(10));  // at most the remaining time
 }
 
 TEST_CASE("longer slices than those of a probe hide that the host is late") {
@@ -180,18 +182,18 @@ TEST_CASE("longer slices than those of a probe hide that the host is late") {
   const auto fixed = [&](const Share& share, Mode mode) {
     return estimate_of(probe, 0, cost, mode, share).fixed;
   };
-  CHECK(fixed({}, Mode::end_to_end) == microseconds(90));           // how many items is not known
-  CHECK(fixed({0, 100, 0}, Mode::end_to_end) == microseconds(90));  // as many
+  CHECK(fixed({}, Mode::end_to_end) == microseconds(90));  // the number of items is unknown
+  CHECK(fixed({0, 100, 0}, Mode::end_to_end) == microseconds(90));  // the same number
   CHECK(fixed({0, 200, 0}, Mode::end_to_end) ==
-        microseconds(84));  // 5 us of kernels and 1 us of copies longer
+        microseconds(84));  // 5 us of kernels and 1 us of copies more
   CHECK(fixed({0, 200, 150}, Mode::end_to_end) == microseconds(90) - Nanos(5500));
   CHECK(fixed({0, 200, 0}, Mode::resident) == microseconds(85));
-  CHECK(fixed({0, 5000, 0}, Mode::end_to_end) == microseconds(60));  // no more than it was late
+  CHECK(fixed({0, 5000, 0}, Mode::end_to_end) == microseconds(60));  // at most the measured delay
   CHECK(fixed({2, 5000, 0}, Mode::end_to_end) ==
         microseconds(90));  // host threads of a CPU share its cores
   device.per_doubling = microseconds(3);
   CHECK(fixed({0, 400, 0}, Mode::resident) ==
-        microseconds(75));  // 6 us of collecting, which hide as well, and 15 of kernels
+        microseconds(75));  // 6 us of collecting, which is hidden as well, and 15 us of kernels
   CHECK(fixed({0, 6400, 0}, Mode::resident) == microseconds(90 + 18 - 30));
   CHECK(fixed({0, 50, 0}, Mode::resident) == microseconds(90));
 }
@@ -205,7 +207,7 @@ TEST_CASE("short slices of a CPU are not believed, long ones are") {
             .per_item_s == doctest::Approx(20e-6));
   CHECK(fit_compute(10, microseconds(100), 40, microseconds(700), 1000, 0, microseconds(1000))
             .per_item_s == doctest::Approx(20e-6));
-  // As far as the slice allows: it took no longer than that.
+  // The slice is an upper bound: it took no longer than that.
   CHECK(fit_compute(10, microseconds(100), 40, microseconds(120), 1000, 5e-6, microseconds(1000))
             .per_item_s == doctest::Approx(3e-6));
   const StageCost whole =
@@ -220,16 +222,17 @@ TEST_CASE("where work is superlinear, a share is on the line through whole probl
   REQUIRE(beyond);
   CHECK(beyond->fixed == microseconds(100));
   CHECK(beyond->per_item_s == doctest::Approx(0.25e-6));
-  // From 160 us for 50 items to 350 for 1000.
+  // 160 us for 50 items, 350 us for 1000.
   const auto before = fit_line(10, microseconds(150), 50, microseconds(160), known, 500);
   REQUIRE(before);
   CHECK(before->per_item_s == doctest::Approx(0.2e-6));
   CHECK(before->fixed == microseconds(150));
-  // Slower than it was: nothing known holds.
+  // The device is slower than it was: no known time applies.
   CHECK_FALSE(fit_line(50, microseconds(350), 50, microseconds(350), known, 4000));
-  CHECK_FALSE(fit_line(10, microseconds(120), 50, microseconds(160), known, 4000));  // 1 us an item
+  // 1 us per item.
+  CHECK_FALSE(fit_line(10, microseconds(120), 50, microseconds(160), known, 4000));
   CHECK(fit_line(50, microseconds(160), 50, microseconds(160), known,
-                 4000));  // but one size: nothing says so
-  // A probe of more than that, of a share of less, has its own two sizes.
+                 4000));  // only one size: nothing contradicts it
+  // A probe of more items than known, for a share of fewer, has its own two sizes.
   CHECK_FALSE(fit_line(500, microseconds(290), 1000, microseconds(300), known, 900));
 }

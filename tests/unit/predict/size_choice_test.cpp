@@ -12,7 +12,7 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// An operation and 8 bytes an item, done for up to 2^30 items.
+// Returns a suite with one operation and 8 bytes per item, for up to 2^30 items.
 SuiteInfo countable() {
   SuiteInfo suite = sum_suite(false);
   suite.shape = [](const SuiteParams& params) {
@@ -48,13 +48,13 @@ TEST_CASE("the size is the one of the grid whose time is nearest to the aim") {
   const SuiteInfo suite = countable();
   const SizedDevice slow = at_rate(1e5), fast = at_rate(1e6);
   const ChosenSize chosen = choose_size({&suite, {}}, std::vector{slow, fast}, {});
-  CHECK(chosen.size == 1 << 17);  // 131 ms; 2^16 would be 66 ms, further off as a ratio
+  CHECK(chosen.size == 1 << 17);  // 131 ms; 2^16 would be 66 ms, which is further off as a ratio
   CHECK(chosen.fastest == 1);
   CHECK(seconds(chosen.expected) == doctest::Approx(0.131072));
   CHECK(chosen.limit == SizeLimit::none);
-  // A rate that comes out a little differently gives the same size.
+  // A slightly different rate gives the same size.
   CHECK(choose_size({&suite, {}}, std::vector{at_rate(1.05e6)}, {}).size == 1 << 17);
-  // What a slice and a sample cost besides counts as well.
+  // The constant costs per slice and per sample count as well.
   SizedDevice dear = fast;
   dear.rate.slice = milliseconds(20);
   dear.rate.fixed = milliseconds(15);
@@ -87,7 +87,7 @@ TEST_CASE("each limit keeps the size down, and is named; the smallest size is be
     CHECK(chosen.limit == known.limit);
   }
   CHECK(chosen_on({at_rate(1)}).size == 4);
-  // Beyond what the suite does there is nothing to choose.
+  // The suite's largest size is the limit.
   CHECK(chosen_on({at_rate(1e12)}, {.input = ~Bytes{0}}).size == 1 << 30);
 }
 

@@ -1,4 +1,4 @@
-// Rates at the reference size: of the fake backend's devices, and the line through two of them.
+// Rates at the reference size, for the fake backend's devices, and the line through two of them.
 #include "lib/predict/suite_rates.hpp"
 
 #include <doctest/doctest.h>
@@ -37,16 +37,16 @@ TEST_CASE("two problems tell a slice from its operations, and how the rest grows
 
 TEST_CASE("where noise hides that, the larger problem stands") {
   const SuiteRate larger = whole(4000, microseconds(400), microseconds(20));
-  // The smaller took longer.
+  // The smaller size took longer.
   CHECK(line_through(whole(1000, microseconds(500), microseconds(30)), larger).ops_per_s ==
         doctest::Approx(1e7));
   CHECK(line_through(whole(1000, microseconds(500), microseconds(30)), larger).slice == Nanos{});
-  // It was faster for each operation: nothing is left for a slice.
+  // The smaller size was faster per operation: no time is left for a slice.
   const SuiteRate flat = line_through(whole(1000, microseconds(50), microseconds(30)), larger);
   CHECK(flat.ops_per_s == doctest::Approx(1e7));
   CHECK(flat.slice == Nanos{});
   CHECK(flat.fixed_grows == 0);
-  // Nearly all of it would be the slice: the rate is not believed beyond a third more than the
+  // Nearly all of the time would be the slice's: the rate is limited to a third more than the
   // average.
   CHECK(line_through(whole(1000, microseconds(390), microseconds(5)), larger).ops_per_s ==
         doctest::Approx(1.3e7));
@@ -74,7 +74,7 @@ TEST_CASE("CPUs have a size of their own; their rate is the average of the whole
                              {large, true, 1 << 10}})
     CHECK(problem_of_reference_size({&known.suite, {}}, known.cpu).params.size == known.size);
   CHECK(problem_of_reference_size({&large, {}}, false, 70'000).params.size == 1 << 13);
-  // Enlarged no further, and no smaller than full.
+  // The problem is enlarged only until it fills the device.
   CHECK(problem_of_reference_size({&large, {}}, false, 100).params.size == 1 << 12);
   SuiteInfo in_rounds = with;
   in_rounds.optional.make_short = [](SuiteParams& params) { params.options["rounds"] = "8"; };
@@ -134,10 +134,10 @@ TEST_CASE("where work is superlinear a GPU has a line through two problems, slow
   CHECK(costs.line->whole == microseconds(10300));
   CHECK(costs.line->beyond.fixed == microseconds(60));
   CHECK(costs.line->beyond.per_item_s == doctest::Approx(2.5e-6).epsilon(1e-3));
-  // A CPU's slice is slowed down with all the rest.
+  // A CPU's slice slows down with everything else.
   facts.type = DeviceType::cpu;
   CHECK(known_costs(known, workload, Mode::resident, 2, 2).least_slice == microseconds(60));
   facts.type = DeviceType::gpu;
-  // Where it is not, a probe's slice tells what an item costs.
+  // If it does not, a probe's slice yields the cost per item.
   CHECK_FALSE(known_costs(known, linear, Mode::resident, 2, 2).line);
 }

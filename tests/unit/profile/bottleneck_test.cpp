@@ -1,5 +1,5 @@
-// The replay: exact with nothing made free, and what-if times of timelines simple enough to know
-// the answer.
+// The replay: it is exact if nothing is made free, and gives what-if times of timelines simple
+// enough to know the answer.
 #include "lib/profile/bottleneck.hpp"
 
 #include <doctest/doctest.h>
@@ -24,7 +24,7 @@ TEST_CASE("with nothing made free the replay gives the recorded makespan to the 
     for (const MadeFree free : {MadeFree{true, false, false}, MadeFree{false, true, false},
                                 MadeFree{false, false, true}, MadeFree{true, true, true}})
       CHECK(replay(t, free) <= t.makespan);
-    for (Command& c : t.commands) {  // also where a clock error made it impossible
+    for (Command& c : t.commands) {  // also if a clock error made it impossible
       c.started += Nanos{error(random)};
       c.ended = std::max(c.started, c.ended + Nanos{error(random)});
     }
@@ -41,8 +41,8 @@ TEST_CASE("what a part of T costs is how much sooner the replay ends without it"
   for (int s = 0; s < 4; ++s)  // uploads of 20 back to back, kernels of 5 after each
     uploads += times("up", s, 20 * s, 20 * s + 20) + times("run", s, 20 * s + 20, 20 * s + 25);
   for (int s = 0; s < 10; ++s) gaps += times("run", s, 10 * s + 4, 10 * s + 10);
-  // Devices, makespan, picture; the bottleneck, and what is left without imbalance, transfers,
-  // exchanges, launches and the merge.
+  // Rows have the number of devices, the makespan and the picture, then the bottleneck and the
+  // times without imbalance, transfers, exchanges, launches and the merge.
   for (const auto& [given, expected] : test::pairs_of(R"(
     50 items each in 10 and 30 ns: together 5 + 5/3 items per ns, 100 in 15 ns; the merge adds 3
       2 33 0: run 0 0..10, items 0 0..50 1: run 0 0..30, items 0 50..100, merge 30..33
@@ -82,7 +82,7 @@ TEST_CASE("what a part of T costs is how much sooner the replay ends without it"
 }
 
 TEST_CASE("a replay keeps what waits for what") {
-  // The third slice cannot start before the first is done: without gaps its upload is at 50..60,
+  // The third slice cannot start before the first is done: without gaps its upload is at 50..60 and
   // its download at 80..130. Without transfers its kernel waits for slice 0 (10) and the queue
   // (20), and keeps its gap of 5.
   const Timeline slots = drawn(1, "140", R"(0:
@@ -93,7 +93,8 @@ TEST_CASE("a replay keeps what waits for what") {
   // The merge waits for the device that is last in the replay, not in the record.
   const Timeline last = drawn(2, "60", "0: up 0 0..40, run 0 40..50 1: run 0 0..30, merge 50..60");
   CHECK(replay(last, {.transfers = true}) == Nanos{40});
-  // Slices wait for what prepare uploaded, collect for the kernels: only gaps of 5 and 5 go.
+  // Slices wait for the uploads of prepare, and collect waits for the kernels: only the gaps of 5
+  // and 5 go.
   const Timeline ends = drawn(1, "50", "0: up prep 0..20, run 0 25..35, down collect 40..50");
   CHECK(replay(ends, {.launches = true}) == Nanos{40});
 }

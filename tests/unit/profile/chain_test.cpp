@@ -1,4 +1,4 @@
-// When a chain of stages fills and drains, and which of them is slowest.
+// Times at which a chain of stages fills and drains, and its slowest stage.
 #include "lib/profile/chain.hpp"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,8 @@ Command kernel(std::uint32_t device, const char* name, std::uint32_t round, int 
   return command;
 }
 
-// Two stages on the first device, of 10 and 20 ns, one on the second, of 40: three batches.
+// Returns three batches through two stages of 10 and 20 ns on the first device and one of 40 ns on
+// the second.
 Timeline two_devices() {
   Timeline timeline;
   timeline.devices = 3;

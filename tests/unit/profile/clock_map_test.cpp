@@ -1,4 +1,4 @@
-// Fitting clocks: synthetic device clocks whose offset and drift are known.
+// Fitting of clocks, with synthetic device clocks whose offset and drift are known.
 #include "lib/profile/clock_map.hpp"
 
 #include <doctest/doctest.h>
@@ -15,7 +15,7 @@ namespace {
 struct SyntheticClock {
   std::int64_t host_origin = 0;
   std::uint64_t device_origin = 0;
-  double drift = 0;  // of host against device
+  double drift = 0;  // drift of the host relative to the device
   std::uint64_t at(std::int64_t host) const {
     return device_origin + static_cast<std::uint64_t>(
                                std::llround(static_cast<double>(host - host_origin) / (1 + drift)));
@@ -99,7 +99,7 @@ TEST_CASE("without probes there is no map") {
 TEST_CASE("probes that contradict each other widen the uncertainty to cover both") {
   const SyntheticClock clock{0, 1'000'000'000, 0};
   SyntheticClock jumped = clock;
-  jumped.device_origin += 5'000'000;  // the device's clock leaps 5 ms ahead
+  jumped.device_origin += 5'000'000;  // the device's clock jumps 5 ms ahead
   const std::vector<ClockProbe> before = {probe(clock, 1'000'000, 2000, 1000, 2000),
                                           probe(jumped, 2'000'000, 2000, 1000, 2000)};
   const ClockMap map = fit_clock(before, {});

@@ -1,4 +1,4 @@
-// Interval sets: unions, windows and intersections, against counting nanosecond by nanosecond.
+// Interval sets: unions, windows and intersections, compared with counting single nanoseconds.
 #include "lib/profile/intervals.hpp"
 
 #include <doctest/doctest.h>

@@ -1,4 +1,4 @@
-// Metrics and parts of T: the check values of the design, and timelines whose every part is known.
+// Metrics and parts of T: the check values of the design, and timelines with known parts.
 #include "lib/profile/metrics.hpp"
 
 #include <doctest/doctest.h>
@@ -42,7 +42,7 @@ const std::pair<const char*, Nanos DeviceParts::*> kTimes[] = {
     {"hidden", &DeviceParts::transfer_hidden},
     {"transfers", &DeviceParts::transfer_total}};
 
-// Those times of a device that are not 0, by name.
+// Returns the times of a device that are not 0, with their names.
 std::string times_of(const DeviceParts& parts) {
   std::string text;
   for (const auto& [name, time] : kTimes)
@@ -52,7 +52,7 @@ std::string times_of(const DeviceParts& parts) {
   return text;
 }
 
-// Checks metrics by name, "speedup=1.2 balance=none"; "*=none": all that are not named are none.
+// Checks metrics by name, "speedup=1.2 balance=none"; "*=none": all others are none.
 void check_metrics(const Metrics& metrics, const std::string& expected) {
   std::set<std::string> named;
   std::istringstream words(expected);
@@ -172,14 +172,15 @@ TEST_CASE("an exchange counts where nothing else runs, its bytes where they leav
   CHECK_FALSE(device_parts(none)[0].exchange_times);
   check_metrics(metrics_of(none, {Nanos{10}, {}, {}, {}}),
                 "exchange_share=none waiting_share=none exchange_overlap=none");
-  // It waits where it receives and neither computes nor transfers, also while it sends.
+  // A device waits while it receives and neither computes nor transfers, even if it also sends.
   CHECK(device_parts(
             drawn(2, "100", "0: wait>1 0..50, put>1 10..60 8B, up prep 5..15, run 0 40..70"))[0]
             .exchange_times == Times{Nanos{20}, Nanos{60}, Nanos{30}});
 }
 
 TEST_CASE("imbalance of rounds: longest over mean time under kernels, and the worst round") {
-  // A kernel of no round; 20 each in round 4; the end of round 6 is outside the sample.
+  // One kernel belongs to no iteration; 20 each in iteration 4; the end of iteration 6 is outside
+  // the sample.
   const Timeline t = drawn(2, "200", R"(
     0: run 0 0..99, run 0 100..110 @4, run 0 105..120 @4, run 0 120..150 @5, run 0 150..250 @6
     1: run 0 100..120 @4, run 0 120..130 @5, wait>0 130..150 @5, wait>0 160..170 @7)");
@@ -206,8 +207,8 @@ TEST_CASE("an event of a device that the timeline does not have is our own mista
 }
 
 TEST_CASE("the metrics of two unequal devices are those of the definitions") {
-  // 1:3 devices that share 60 : 40 of 100 items; T 25 against 30 and 90 alone. Device 1 has 0.40
-  // where 0.25 were ideal.
+  // Devices with speeds 1:3 share 100 items as 60 : 40; T is 25, against single-device baselines of
+  // 30 and 90. Device 1 has 0.40 although 0.25 is ideal.
   const Timeline t = drawn(2, "25", R"(
     0: up 0 0..5, run 0 3..23, fly 0..25, items 0 0..60
     1: up 0 0..5, run 0 5..20, fly 0..20, sync 20..25, items 0 60..100)");
@@ -230,7 +231,7 @@ TEST_CASE("speed-ups need every device's time alone, and what compares devices s
       metrics_of(drawn(1, "20", "0: run 0 0..20, items 0 0..10"), {Nanos{20}, {Nanos{20}}, {}, {}}),
       "speedup=1 efficiency=1 karp_flatt=none balance=none share_error=none "
       "utilisation_stdev=none");
-  // Two measurements of one device make no speed-up, however far apart they are.
+  // Two measurements of one device make no speed-up, however different they are.
   check_metrics(metrics_of(drawn(1, "20", "0: run 0 0..20, items 0 0..10"),
                            {Nanos{20}, {Nanos{277}}, {}, {}}),
                 "speedup=1 ideal_speedup=1 efficiency=1 karp_flatt=none");

@@ -1,5 +1,4 @@
-// Time stamps that cannot be right: found, named, and of no influence on what is known all the
-// same.
+// Time stamps that cannot be right: they are found and named, and do not affect other known values.
 #include <doctest/doctest.h>
 
 #include <limits>
@@ -15,7 +14,7 @@ namespace {
 
 constexpr std::int64_t kUs = 1000;
 
-// Two devices that share 10 ms of work; only the second one's kernel is asked about.
+// Returns two devices that share 10 ms of work; only the second one's kernel has the given times.
 Timeline with_second(std::int64_t started, std::int64_t ended) {
   return drawn(2, "10ms",
                R"(
@@ -39,7 +38,7 @@ TEST_CASE("a command is taken inside the sample, but for its clock's uncertainty
   struct Known {
     std::int64_t started, ended;
     const char* why;
-    std::int64_t uncertainty = -1;  // of the second device's clock; negative: not known
+    std::int64_t uncertainty = -1;  // uncertainty of the second device's clock; negative: unknown
   };
   for (const Known& known : {Known{0, 10'000 * kUs, ""},
                              {-100 * kUs, 5, ""},
@@ -48,13 +47,13 @@ TEST_CASE("a command is taken inside the sample, but for its clock's uncertainty
                              {-300 * kUs, 10'300 * kUs, "", 200 * kUs},
                              {20, 10, "ended before"},
                              {20, 20, "a kernel took no time"},
-                             {20, 20, "", 1},  // on a virtual clock, which is known exactly
+                             {20, 20, "", 1},  // a virtual clock, which is exact
                              {far, far + 10, "outside"},
                              {10, far, "outside"},
                              {-far, 10, "outside"},
                              {most, least, "ended before"},
                              {least, most, "outside"},
-                             // Known to no better than the sample's length, it places nothing.
+                             // An uncertainty as large as the sample locates nothing.
                              {0, 100, "could not be compared", 10'001 * kUs},
                              {0, 100, "could not be compared", most}}) {
     CAPTURE(known.started);
@@ -65,10 +64,10 @@ TEST_CASE("a command is taken inside the sample, but for its clock's uncertainty
     const std::string why = why_second(t);
     CHECK(why.empty() == (std::string_view(known.why) == ""));
     CHECK(why.find(known.why) != std::string::npos);
-    t.commands.pop_back();  // of a device that did nothing there is nothing to place
+    t.commands.pop_back();  // a device without commands has nothing to locate
     CHECK(why_second(t) == "");
   }
-  // A coarse timer may miss a small transfer, not one of a MiB.
+  // A coarse timer may miss a small transfer, but not one of a MiB.
   CHECK(impossible_stamps(drawn(1, "100", "0: up 0 5..5 64B"))[0] == "");
   CHECK(impossible_stamps(drawn(1, "100", "0: up 0 5..5 1048576B"))[0] ==
         "a transfer took no time");

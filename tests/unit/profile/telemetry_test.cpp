@@ -1,5 +1,5 @@
-// Readings and samples: which readings describe which sample, and what a case's figures are made
-// of.
+// Readings and samples: the readings that describe each sample, and the figures of a case that are
+// made of them.
 #include "lib/profile/telemetry.hpp"
 
 #include <doctest/doctest.h>
@@ -33,7 +33,7 @@ TEST_CASE("a long sample has the readings inside it, a short one the nearest, a 
     return all;
   };
   CHECK(ats(window(150, 320)) == std::vector<std::int64_t>{50, 150});
-  CHECK(ats(window(210, 220)) == std::vector<std::int64_t>{0});   // 200, drawn at the begin
+  CHECK(ats(window(210, 220)) == std::vector<std::int64_t>{0});   // 200, extended to the beginning
   CHECK(ats(window(270, 290)) == std::vector<std::int64_t>{20});  // 300, held within
   CHECK(ats(window(440, 450)) == std::vector<std::int64_t>{0});
   CHECK(ats(window(50, 60)) == std::vector<std::int64_t>{10});
@@ -50,7 +50,7 @@ TEST_CASE("energy is the counter's at the ends of samples that last a second") {
                                         window(s(4), s(5))};
   const TelemetryFigures figures = summarise_telemetry(seconds, samples, Nanos{s(0.1)});
   REQUIRE(figures.energy_j);
-  CHECK(*figures.energy_j == doctest::Approx(((6 - 1.5) + (10 - 8)) / 2));  // not the short one
+  CHECK(*figures.energy_j == doctest::Approx(((6 - 1.5) + (10 - 8)) / 2));  // without the short one
   CHECK(figures.energy_reason.empty());
 }
 
@@ -63,7 +63,7 @@ TEST_CASE("figures of a case weigh samples by length") {
   CHECK(figures[Gauge::power]->max == 40);
   CHECK(figures[Gauge::power]->mean == doctest::Approx((25.0 * 200 + 40 * 20) / 220));
   CHECK_FALSE(figures[Gauge::clock]);
-  CHECK_FALSE(figures.energy_j);  // of samples this short, which is said
+  CHECK_FALSE(figures.energy_j);  // the samples are too short, which is reported
   CHECK_FALSE(figures.energy_reason.empty());
   CHECK(figures.throttle == (throttle::thermal | throttle::power_cap));
   CHECK(figures.throttled_samples == 1);

@@ -1,4 +1,4 @@
-// Calibrations on disk: what comes back, and above all what does not.
+// Calibrations on disk: those that can be loaded again, and especially those that must not.
 #include "lib/report/calibration_store.hpp"
 
 #include <doctest/doctest.h>
@@ -60,7 +60,7 @@ struct Shelf {
     REQUIRE(std::distance(begin(files), end(files)) == 1);
     return std::filesystem::directory_iterator(folder.path() / "new" / "folder")->path();
   }
-  // What `load` says of the file whose text is replaced; nothing may come of it.
+  // Returns the message of `load` about the file with this text instead; nothing may be loaded.
   template <class Load>
   std::string refusal(const std::string& text, Load load) {
     std::ofstream(file(), std::ios::binary) << text;
@@ -75,7 +75,7 @@ struct Shelf {
   bool loads(const Device& device) { return store.load(device, warnings).has_value(); }
 };
 
-// Whether all of these are in a text: "launch_ns|above".
+// Checks that all of these parts are in a text: "launch_ns|above".
 bool names(const std::string& text, const char* part) {
   CAPTURE(text);
   CAPTURE(part);
@@ -106,13 +106,13 @@ TEST_CASE("a calibration comes back as it was cached, to the last bit") {
 TEST_CASE("every device has its own, whatever its place in the list") {
   Shelf shelf;
   shelf.store.save(calibrated(), capability(), shelf.warnings);
-  Device moved = calibrated();  // another was hidden: the same UUID at another place
+  Device moved = calibrated();  // another device was hidden: the same UUID at another position
   moved.id = "0:7";
   Device part = calibrated(), other_part = part, smaller_part = part;
   part.id = smaller_part.id = "0:0.0";
   other_part.id = "0:0.1";
   smaller_part.compute_units = 2;
-  // What another node's does includes the way there; that of node 0 is this one's.
+  // Results of another node's device include the network; those of node 0 are local.
   Device root = calibrated(), there = root;
   root.node = DeviceNode{0, "here"};
   there.node = DeviceNode{1, "there"};
@@ -124,7 +124,7 @@ TEST_CASE("every device has its own, whatever its place in the list") {
   CHECK(shelf.loads(part));
   CHECK_FALSE(shelf.loads(other_part));
   CHECK_FALSE(shelf.loads(smaller_part));
-  // Neither UUID nor PCI address: only the id is left.
+  // Without UUID and PCI address only the id identifies it.
   shelf.store.save(device_without_uuid("0:0"), capability(), shelf.warnings);
   CHECK(shelf.loads(device_without_uuid("0:0")));
   CHECK_FALSE(shelf.loads(device_without_uuid("0:1")));
@@ -166,7 +166,7 @@ TEST_CASE("a damaged file is never used and never fatal, wherever it is cut") {
   CHECK(shelf.loads(calibrated()));
   const std::filesystem::path pipe = shelf.file();
   std::filesystem::remove(pipe);
-  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);  // whose writer never comes
+  REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);  // no writer ever opens it
   CHECK_FALSE(shelf.loads(calibrated()));
   names(shelf.warnings.back(), "regular");
 }

@@ -1,5 +1,5 @@
-// What compare says of two results: verdicts, pairs of rounds, cases that do not match,
-// environments. The statistics below it are tested in tests/unit/base/significance_test.cpp.
+// Comparison of two results: verdicts, pairs of rounds, unmatched cases, environments.
+// tests/unit/base/significance_test.cpp tests the statistics.
 #include "lib/report/comparison.hpp"
 
 #include <doctest/doctest.h>
@@ -18,8 +18,8 @@ namespace {
 
 using Lines = std::vector<std::string>;
 
-// Two devices, one case a strategy. Every time is around `ms` with a spread of 1 %, the devices
-// alone take twice as long.
+// Returns a run of two devices, one case per strategy. All times are around `ms` with a spread of 1
+// %; the single-device baselines take twice as long.
 RunRecord timed_run(const std::string& strategy, double ms, std::size_t samples) {
   RunRecord run = sample_run(strategy, 690'000, 700'000, 75'000);
   run.samples.clear();
@@ -62,7 +62,7 @@ const ComparisonRow& row_of(const Comparison& comparison, const std::string& str
   return comparison.rows.front();
 }
 
-// Of the times of the only strategy.
+// Compares the times of the only strategy.
 ComparisonRow times(const Report& base, const Report& fresh, std::optional<double> floor = {}) {
   CompareOptions options;
   options.floor = floor;
@@ -109,11 +109,12 @@ TEST_CASE("a change within the floor is none; the floor may be asked for, and is
   CHECK(times(base, fresh).change == Change::regression);
   for (Report* report : {&base, &fresh})
     for (DeviceRecord& d : report->devices) d.device.type = DeviceType::cpu;
-  CHECK(compared(base, fresh).floor == 0.10);  // on CPUs, not measured interleaved
+  // The floor of CPUs, without interleaved measurements.
+  CHECK(compared(base, fresh).floor == 0.10);
   CHECK(times(base, fresh).change == Change::same);
 
   struct Known {
-    double base, fresh;  // what calibrate found
+    double base, fresh;  // noise that calibrate found
     std::optional<double> asked;
     double ms, floor;
     Change change;
@@ -123,7 +124,7 @@ TEST_CASE("a change within the floor is none; the floor may be asked for, and is
                              {0.05, 0.001, {}, 11, 0.05, Change::regression, 0},
                              {0.001, 0.001, {}, 11, 0.02, Change::regression, 0},
                              {0.05, 0.15, 0.03, 11, 0.03, Change::regression, 0},
-                             // Noise of a busy machine is no floor.
+                             // The noise of a busy machine is not used as a floor.
                              {1.18, 0.05, {}, 18.8, 0.05, Change::regression, 1},
                              {1.18, 0.05, 0.03, 18.8, 0.03, Change::regression, 0},
                              {kMostNoise, 0.05, {}, 18.8, kMostNoise, Change::regression, 0}}) {
@@ -145,10 +146,11 @@ TEST_CASE("too few samples are said, and never give a verdict") {
   CHECK(few.reason.find("4 and 4 samples") == 0);
   CHECK_FALSE(few.test);
   CHECK(few.ratio->ratio == doctest::Approx(2));
-  const ComparisonRow five = times(timed(10, 5), timed(20, 5));  // p = 0.008, times four rows
+  // P = 0.008, corrected for four rows.
+  const ComparisonRow five = times(timed(10, 5), timed(20, 5));
   CHECK(five.change == Change::inconclusive);
   CHECK(five.reason.find("4 tests") != std::string::npos);
-  // Without samples of its devices there is a ratio of speed-ups, but no verdict on them.
+  // Without samples of its devices there is a ratio of speed-ups, but no verdict on it.
   Report base = timed(10), fresh = timed(10);
   for (Report* report : {&base, &fresh})
     for (PerDevice& p : report->runs[0].per_device) p.alone_samples.clear(), p.busy_samples.clear();
@@ -205,7 +207,7 @@ TEST_CASE("cases are matched by what they are, those without a partner or figure
   fresh.runs[1] = base.runs[1];
   CHECK(uncompared(compared(base, fresh)) == Lines{"BASE: failed: the root differs"});
 
-  // Those measured on different numbers of devices are the same case, and are not compared.
+  // Cases measured on different numbers of devices are the same case, and are not compared.
   base = fresh = timed({{"equal", 10}, {"dynamic", 10}});
   measure_on_one(fresh.runs[1], 2);
   CHECK(compared(base, fresh).rows.size() == 4);
@@ -254,7 +256,7 @@ TEST_CASE("interleaved rounds are compared in pairs: a drift that drowns both hi
   fresh[3].runs[0] =
       without_numbers(Status::failed, "equal", "hung");  // then there is no such case to compare
   CHECK(compare_reports(base, fresh, {}).rows.empty());
-  fresh[3].runs.clear();  // nor when a round lacks it
+  fresh[3].runs.clear();  // nor if a round lacks it
   const Comparison lacking = compare_reports(base, fresh, {});
   CHECK(lacking.rows.empty());
   CHECK(uncompared(lacking) == Lines{"NEW: in 11 of 12 rounds only (lost)"});
@@ -262,7 +264,7 @@ TEST_CASE("interleaved rounds are compared in pairs: a drift that drowns both hi
 
 TEST_CASE("the least time of a round stands for it when asked for, in all that is made of times") {
   std::vector<Report> base(6, timed(10, 3)), fresh = base;
-  for (Report& report : fresh)  // two of three are disturbed
+  for (Report& report : fresh)  // two of three are invalidated
     for (const std::size_t k : {1u, 2u}) report.runs[0].samples[k] *= 3;
   CompareOptions options;
   CHECK(row_of(compare_reports(base, fresh, options), "equal").ratio->ratio > 2.9);
@@ -377,7 +379,8 @@ TEST_CASE("figures of a row are those that run shows, and the change is that bet
   RunRecord& run = fresh.runs[0];
   run.samples = {Nanos{10}, Nanos{20}, Nanos{30}};
   for (PerDevice& p : run.per_device)
-    p.alone_samples = {Nanos{30}, Nanos{10}, Nanos{20}};  // ratios 3, 0.5, 0.67; of medians 1
+    // Ratios 3, 0.5, 0.67; the ratio of the medians is 1.
+    p.alone_samples = {Nanos{30}, Nanos{10}, Nanos{20}};
   const ComparisonRow row = row_of(compared(base, fresh), "equal", Compared::speedup);
   CHECK(row.fresh.figure == doctest::Approx(1));
   CHECK(row.fresh.median == doctest::Approx(2.0 / 3));

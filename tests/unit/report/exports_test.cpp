@@ -1,5 +1,5 @@
-// Files for other tools by the rules those tools have, and requirements. Their real readers are
-// asked in tests/cli/compare_test.py.
+// Export files, checked by the rules of their readers, and requirements. tests/cli/compare_test.py
+// runs the real readers.
 #include "lib/report/exports.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-constexpr std::size_t kOk = 5;  // cases of sample_report() that are
+constexpr std::size_t kOk = 5;  // number of cases of sample_report() that are ok
 
 std::vector<std::string> missed_of(const Report& report, const char* text) {
   std::vector<std::string> all;
@@ -61,7 +61,7 @@ TEST_CASE("Google Benchmark JSON has an entry per sample and one per median, of 
   }
   CHECK(names.size() == kOk);
   CHECK(medians.size() == kOk);
-  CHECK_FALSE(entries.back().contains("roofline_fraction"));  // infinite there
+  CHECK_FALSE(entries.back().contains("roofline_fraction"));  // its value is infinite
   CHECK(entries[3]["repetition_index"] == 3);
   CHECK(entries[3]["real_time"] == static_cast<double>(report.runs[0].samples[3].count()));
   CHECK(entries[11]["aggregate_name"] == "median");
@@ -84,7 +84,7 @@ TEST_CASE("CSV, Markdown and JUnit are the golden ones, and quote what would bre
   Report report = sample_report();
   report.runs[0].params["tree"] = std::string("a,\"b\"|c");
   report.runs[4].reason = "5 < 6 & \"bad\" \x01";
-  report.runs[4].time.median = Nanos{1'000'000'000};  // of a case that is not ok
+  report.runs[4].time.median = Nanos{1'000'000'000};  // this case is not ok
   const auto missed =
       misses(report, parse_requirements("--require", "equal:speedup>=100,stealing:time<1s"));
   const std::string text = exported("csv", report, {}) + "\n" + exported("markdown", report, {}) +
@@ -109,7 +109,7 @@ TEST_CASE("a requirement holds for every case in its scope or names those that m
 
 namespace {
 
-// The case's devices took `factor` times as long alone, the case as long as it does.
+// Makes the single-device baselines `factor` times as long as the case, with this number of rounds.
 void measure_alone_slowly(RunRecord& run, double factor, std::size_t rounds) {
   const auto longer = [&](Nanos& t) { t = Nanos{std::llround(factor * double(t.count()))}; };
   run.samples.resize(rounds);
@@ -138,14 +138,14 @@ TEST_CASE("a requirement is not met by a ratio that cannot be, nor by one that n
     }
     const auto met = misses(report, parse_requirements("--require", "time<1s,ideal_speedup>=0.9"));
     CHECK(met.empty());
-    report.environment["simulated"] = "a scenario";  // whose clock has no noise
+    report.environment["simulated"] = "a scenario";  // a simulated clock has no noise
     CHECK(missed_of(report, "efficiency>=0.9").empty());
   }
   Report report = sample_report();
-  report.runs = {report.runs[2]};  // efficiency 0.926, of which 0.1 % is noise
+  report.runs = {report.runs[2]};  // efficiency 0.926, with noise of 0.1 %
   CHECK(missed_of(report, "efficiency>=0.92").empty());
   report.runs[0].per_device[1].alone_samples[3] *= 2;
-  report.runs[0].per_device[0].alone_samples[4] *= 2;  // one of eleven rounds is no matter
+  report.runs[0].per_device[0].alone_samples[4] *= 2;  // one of eleven rounds does not matter
   CHECK(missed_of(report, "efficiency>=0.92").empty());
   for (std::size_t k = 0; k < 4; ++k) {
     report.runs[0].samples[k] *= 2;
@@ -205,7 +205,7 @@ TEST_CASE("a case measured on fewer devices than asked for is another series, an
 
 TEST_CASE("no fault and no disturbed sample can be required") {
   Report report = sample_report();
-  CHECK(missed_of(report, "faults<=0").size() == 2);  // one is of no case
+  CHECK(missed_of(report, "faults<=0").size() == 2);  // one fault belongs to no case
   report.faults.clear();
   CHECK(missed_of(report, "equal:faults<=0,equal:disturbed<1").empty());
   for (const char* one : {"faults<=0", "disturbed<=0"})

@@ -1,4 +1,4 @@
-// The journal: what is written comes back, what was cut off is not a line, and damage is named.
+// The journal: it can be read again, a truncated line is dropped, and damage is reported.
 #include "lib/report/journal.hpp"
 
 #include <doctest/doctest.h>
@@ -109,9 +109,9 @@ TEST_CASE("wherever a journal is cut off, the whole lines before are read") {
 TEST_CASE("any byte that is not what was written is found, and the line named") {
   const std::string text = whole();
   const std::size_t last =
-      text.rfind('\n', text.size() - 2) + 1;  // of the last line, damage is a cut
+      text.rfind('\n', text.size() - 2) + 1;  // damage to the last line counts as truncation
   for (std::size_t at = 0; at + 1 < last;
-       ++at) {  // without its end the line before is part of the last one
+       ++at) {  // without its line end the line before merges with the last one
     std::string damaged = text;
     damaged[at] = static_cast<char>(damaged[at] ^ 1);
     const auto line =

@@ -1,5 +1,5 @@
-// Files of links: the golden one, which scripts are tested with too, is read, its figures are those
-// of its samples, and it is written as it was; tables and comparison of it.
+// Files of links: the golden file, with which scripts are tested too, is read, its figures follow
+// from its samples, and writing it gives the same text; tables and comparison of it.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
@@ -87,6 +87,6 @@ TEST_CASE("two files of links are compared cell by cell") {
     CHECK(row.change == (changed ? Change::regression : Change::same));
     if (changed) CHECK(row.ratio->ratio == doctest::Approx(2));
   }
-  REQUIRE(all.uncompared.size() == 1);  // what was wrong
+  REQUIRE(all.uncompared.size() == 1);  // a wrong result
   CHECK(all.uncompared[0].name == "links/0:0 to 0:1/devices:2/both_ways");
 }

@@ -1,4 +1,4 @@
-// Result files that are refused: what the one line names, and that no number in a file does harm.
+// Result files that are refused: what the message names, and that no number in a file does harm.
 #include <doctest/doctest.h>
 
 #include <functional>
@@ -125,7 +125,7 @@ TEST_CASE("a file that is not a result file is refused in one line that says why
         {"{}", "schema"},
         {inside, "100 levels"},
         {objects + "1" + std::string(100'000, '}'), "100 levels"},
-        {"[\"" + std::string(1000, '[') + "\"]", "object"}}) {  // no levels, but a text
+        {"[\"" + std::string(1000, '[') + "\"]", "object"}}) {  // brackets in a text are no levels
     CHECK(refusal_of_result(text).find(part) != std::string::npos);
   }
   const TemporaryFolder folder;
@@ -133,16 +133,16 @@ TEST_CASE("a file that is not a result file is refused in one line that says why
     CHECK_THROWS_WITH_AS(read_report(file), doctest::Contains(file.c_str()), Error);
 }
 
-// Every number of a result, in its turn, is made each of these: it is refused in one line that
-// names it, or what is read can be shown.
+// Replaces every number of a result by each of these values: the file is refused with one line that
+// names the number, or what is read can be shown.
 TEST_CASE("no number in a result, however wrong, does harm") {
   const Json good = to_json(sample_report());
   std::map<std::string, Json::json_pointer>
-      numbers;  // one of each kind: elements of a list and rows of a table are alike
+      numbers;  // one of each kind, since elements of a list and rows of a table are alike
   const std::function<void(const Json&, const Json::json_pointer&, const std::string&)> find =
       [&](const Json& at, const Json::json_pointer& path, const std::string& kind) {
         if (at.is_number()) numbers.emplace(kind, path);
-        if (!at.is_structured()) return;  // which would be its only item
+        if (!at.is_structured()) return;  // it would be the list's only item
         std::size_t k = 0;
         for (const auto& [key, value] : at.items()) {
           const bool cell = at.is_array() && !at.empty() && !at[0].is_structured();
@@ -159,7 +159,7 @@ TEST_CASE("no number in a result, however wrong, does harm") {
   const std::size_t every = one_in(testing::is_thorough() ? 7 : 23);
   std::size_t refused = 0, shown = 0, turn = 0;
   for (const auto& number :
-       numbers) {  // no structured binding: clang 14 captures none in what CAPTURE is
+       numbers) {  // not a structured binding: clang 14 cannot capture one, and CAPTURE is a lambda
     const auto& kind = number.first;
     const auto& path = number.second;
     if (turn++ % every != 0) continue;

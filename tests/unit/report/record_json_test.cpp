@@ -1,5 +1,5 @@
-// The result file: what is written comes back. Two golden files pin the writer, and reading and
-// writing them again without a change pins the reader, field by field.
+// The result file can be read again. Two golden files pin the writer; reading and writing them
+// again without a change pins the reader, field by field.
 #include "lib/report/record_json.hpp"
 
 #include <doctest/doctest.h>
@@ -75,7 +75,7 @@ void add_plan(RunRecord& run) {
   run.plan.chosen = PlanChosen{"guided", {"0:0", "0:1"}, {"it is faster"}};
 }
 
-// What only some results have: all of it.
+// Returns a report with all the fields that only some results have.
 Report everything() {
   Report report = sample_report();
   report.runs = {report.runs[3]};
@@ -155,7 +155,7 @@ TEST_CASE("what the reader makes of values that stand for others") {
 
 TEST_CASE("results without what only some have are read") {
   const std::string text = to_json_text(everything());
-  // Those of metrics that a file may lack are erased with them.
+  // The metrics that a file may lack are erased with them.
   const std::string bare = edited(text, edits_of(R"(
     /exchange_notes
     /cluster
@@ -215,7 +215,7 @@ TEST_CASE("a case that is not ok is written without figures, whatever its record
       /runs/3/metrics/speedup null
       /runs/3/reason "device 0:1 was lost")");
     CHECK(to_json_text(report_from_text(json)) == json);
-    CHECK(report_from_text(json).runs[3].faults.size() == 1);  // those it keeps
+    CHECK(report_from_text(json).runs[3].faults.size() == 1);  // the faults of this run
     CHECK(report_from_text(json).runs[3].invalidated.size() == 1);
   }
 }

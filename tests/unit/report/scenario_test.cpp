@@ -1,5 +1,5 @@
-// Scenario files: what is read, what is refused with the place and what is accepted there, and
-// cases of results that become scenarios.
+// Scenario files: accepted ones, refusals with the place and the accepted values, and cases of
+// results that become scenarios.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -25,7 +25,7 @@ DeviceEstimate estimated_device(double items_per_s) {
   return estimate;
 }
 
-// Its cases 1 and 2 carry estimates.
+// Returns a report whose cases 1 and 2 have estimates.
 Report estimated_report() {
   Report report = sample_report();
   for (const std::size_t i : {1u, 2u}) {
@@ -129,7 +129,7 @@ TEST_CASE("what would take for ever is refused before it begins, and the device 
         {"device 2000 ", "1e+07 s", "/devices/0/count 4000\n/devices/0/items_per_s 0.2"},
         {"device ", "fewer devices",
          "/devices/0/count 1000\n/work/items 1000000\n/work/pipeline 1000"},
-        // What two or more devices have together.
+        // The joint rates of two or more devices.
         {"device 0 ", "up to 1e+07 s", "/link {\"up\": [1e9, 1e-300]}\n/work/in_bytes 8"},
         {"device 0 ", "up to 1e+07 s",
          "/work/merge_per_slice_ns 1000000000000\n/work/items 100000\n/work/pipeline 1"},
@@ -212,7 +212,7 @@ TEST_CASE("links that cannot be, and rounds without what they need, are named") 
     /work/rounds 200001                  => & from 2 to 200000)");
   CHECK(scenario_from_text(edited(kSmall, "/work/rounds 100")).work.rounds == 100);
   const Scenario scenario = scenario_from_text(rounds);
-  CHECK(scenario.exchange.rounds == 99);  // after the last nobody needs anything
+  CHECK(scenario.exchange.rounds == 99);  // no exchange follows the last iteration
   CHECK(scenario.exchange.halo == 4096);
   CHECK(scenario_from_text(edited(rounds, "/work/halo_bytes")).exchange.halo == 0);
 }
@@ -253,7 +253,7 @@ TEST_CASE("what devices exchanged, and in how many rounds, is part of a case's s
   plan.estimates.exchange.links.of(1, 0).bytes_per_s = 1.0 / 3 * 1e10;
   const Scenario gathering = scenario_of(report, 2, Figures::predicted);
   CHECK(gathering.exchange.links == plan.estimates.exchange.links);
-  CHECK(gathering.peer == PeerPath::host);  // which devices take only where they are told to
+  CHECK(gathering.peer == PeerPath::host);  // devices use it only if told to
   plan.work->rounds = 20;
   plan.estimates.exchange = {PeerLinks(2), false, 0, 9, 1024};
   const Scenario rounds = scenario_of(report, 2, Figures::predicted);
@@ -287,7 +287,7 @@ TEST_CASE("devices of a case are as its sample found them, if it was measured an
   const std::pair given(1e9, 1e9);
   CHECK(rates(Figures::predicted) == given);
   CHECK(rates(Figures::measured).first ==
-        doctest::Approx(500 / 2050e-9));  // the host saw the end 50 ns after it
+        doctest::Approx(500 / 2050e-9));  // the host saw the end 50 ns later
   CHECK(rates(Figures::measured).second == doctest::Approx(500 / 1000e-9));
   const Scenario measured = scenario_of(report, 1, Figures::measured);
   CHECK(measured.work.merge.fixed == Nanos{50});

@@ -1,4 +1,4 @@
-// From which size on more devices pay: measured, predicted, not known.
+// The size from which more devices are faster: measured, predicted or unknown.
 #include "lib/report/size_sweep.hpp"
 
 #include <doctest/doctest.h>
@@ -18,8 +18,8 @@ Report report_of(DeviceType type, std::size_t devices) {
   return report;
 }
 
-// Equal shares of 2^exponent items on all devices, which took `time`, and one alone `alone`;
-// estimated at 1e6 items/s each.
+// Adds a run of 2^exponent items in equal shares on all devices, which took `time`, while a single
+// device took `alone`; the estimates are 1e6 items/s each.
 void add(Report& report, int exponent, Nanos alone, Nanos time, Mode mode = Mode::resident) {
   RunRecord& run = report.runs.emplace_back();
   run.suite = "sum";
@@ -49,7 +49,8 @@ void add(Report& report, int exponent, Nanos alone, Nanos time, Mode mode = Mode
 
 TEST_CASE("a count pays from the first size on from which it is always faster than fewer") {
   Report report = report_of(DeviceType::cpu, 2);
-  add(report, 10, microseconds(100), microseconds(90));  // once by chance: not from here on
+  // Faster once, by chance: the threshold is higher.
+  add(report, 10, microseconds(100), microseconds(90));
   add(report, 12, microseconds(200), microseconds(224));
   add(report, 14, microseconds(400), microseconds(300));
   add(report, 16, microseconds(1600), microseconds(900));
@@ -57,7 +58,7 @@ TEST_CASE("a count pays from the first size on from which it is always faster th
   REQUIRE(sweeps.size() == 1);
   CHECK(sweeps[0].title == "sum, resident");
   CHECK(sweeps[0].size_name == "items");
-  CHECK(sweeps[0].counts == std::vector<std::size_t>{1, 2});  // nothing is predicted of more CPUs
+  CHECK(sweeps[0].counts == std::vector<std::size_t>{1, 2});  // nothing is predicted for more CPUs
   CHECK(sweep_sentences(sweeps[0]) ==
         std::vector<std::string>{
             "2 devices pay from 2^14 items on; at 2^12 they take 1.12 times as long as fewer."});

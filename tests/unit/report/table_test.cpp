@@ -1,6 +1,6 @@
-// Tables and what is said below them. Their text is in golden files: tests/golden/report.txt has
-// the sample report at three widths, report_variants.txt what it becomes with changes that each
-// bring something else to be said. Facts that no eye sees in a text are asserted here.
+// Tables and the remarks below them. Their text is in golden files: tests/golden/report.txt has the
+// sample report at three widths, and report_variants.txt has it with changes that each add another
+// remark. Facts that are hard to see in a text are asserted here.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -40,7 +40,7 @@ void disturb_no_longer(RunRecord& run) {
   run.invalidated.clear(), run.faults.clear(), run.devices_asked = 2;
 }
 
-// Makes a tie of a run and another one.
+// Makes a run tie with another one.
 void follow(RunRecord& run, const RunRecord& other, std::int64_t by) {
   run.time = other.time;
   run.time.median += Nanos{by};
@@ -56,7 +56,7 @@ void have_no_bottleneck(RunRecord& run, double speedup, double efficiency) {
   run.metrics.efficiency = efficiency;
 }
 
-// Its devices took three times as long alone.
+// Makes the single-device baselines take three times as long.
 void measure_alone_slowly(RunRecord& run) {
   for (PerDevice& p : run.per_device) {
     *p.alone *= 3;
@@ -78,9 +78,10 @@ void warn_of_second(Report& report) {
 
 struct Variant {
   const char* title;
-  std::vector<std::size_t> runs;  // of the sample report: 0 is single, 1 equal, 2 and 3 dynamic
+  // Indices in the sample report: 0 is single, 1 equal, 2 and 3 dynamic.
+  std::vector<std::size_t> runs;
   std::function<void(Report&, RunRecord& last)> change{};
-  bool faults = false;  // also those of no case
+  bool faults = false;  // includes those that belong to no case
   unsigned width = 110;
 };
 
@@ -350,7 +351,7 @@ TEST_CASE("columns without room are named below the tables, and columns can be c
   const Report report = sample_report();
   const std::string narrow = run_tables(report, {70, false});
   CHECK(narrow.find("residue") > narrow.find(" columns hidden: "));
-  CHECK(narrow.find("--columns") == narrow.rfind("--columns"));  // for all tables, once
+  CHECK(narrow.find("--columns") == narrow.rfind("--columns"));  // once for all tables
   CHECK(run_tables(report, {240, false}).find("hidden") == std::string::npos);
   TableStyle style{40, false};
   style.columns = {"overlap", "residue"};
@@ -366,7 +367,7 @@ TEST_CASE("prose is broken between words on a terminal, goes on indented, and is
         "alpha beta\n  gamma\n  delta\nshort\n" + std::string(30, 'x') + "\n  y\n");
   CHECK(wrapped_prose(text, {12, false, false}, 2) == text);
   CHECK(widest_line(wrapped_prose(summary_sentences(sample_report()), {60, false, true}, 2)) <= 60);
-  // A list of words longer than a line is broken behind a bar, and no other is.
+  // A list of words longer than a line is broken after a bar; other texts are not.
   const TableStyle style{40, false, true};
   CHECK(wrapped_prose("    --family normal|gamma|beta|dirichlet|categorical|poisson: of all\n",
                       style, 6) ==

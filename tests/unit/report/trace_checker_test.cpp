@@ -1,4 +1,4 @@
-// The checker of traces sees each kind of breach, and names the event.
+// The checker of traces detects each kind of breach and names the event.
 #include "tests/support/trace_checker.hpp"
 
 #include <doctest/doctest.h>
@@ -43,7 +43,7 @@ TEST_CASE("the checker refuses what is not a trace") {
 }
 
 TEST_CASE("every breach is named with its event") {
-  // The event, a word of what is said of it, and what was changed, with ";" between several.
+  // Rows have the event, a word of the message, and the changes, separated by ";".
   for (const std::string& row : rows_of(R"(
     9 object       /- 7
     3 character    /3/ph "XX"
@@ -90,8 +90,8 @@ TEST_CASE("every breach is named with its event") {
     CHECK(breaches[0].find(row.substr(word + 1, blanks - word - 1)) != std::string::npos);
   }
   CHECK(check_chrome_trace(edited(kGood, "/5/id \"xyz\"\n/6/id \"xyz\"")).size() == 2);
-  // The same arrow, but written before the slice that begins at its time: importers find nothing
-  // open.
+  // The same arrow, but written before the slice that begins at its time: importers find no open
+  // slice.
   const auto swapped = check_chrome_trace(
       edited(kGood, "/4 " + json_at(kGood, "/6") + "\n/6 " + json_at(kGood, "/4")));
   REQUIRE(swapped.size() == 1);

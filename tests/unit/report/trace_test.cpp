@@ -1,4 +1,4 @@
-// Traces: what is written obeys the rules.
+// Traces obey the rules of importers.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -27,7 +27,7 @@ Report drawn_report(std::size_t devices, const std::string& makespan, const std:
   return report;
 }
 
-// Of these kinds ("X", "si"), with this category or name if it is given.
+// Returns the events of these kinds ("X", "si"), with this category or name if it is given.
 std::vector<Json> events(const Report& report, const std::string& ph, const std::string& of = "") {
   std::vector<Json> all;
   const Json trace = Json::parse(to_chrome_trace(report));
@@ -38,7 +38,7 @@ std::vector<Json> events(const Report& report, const std::string& ph, const std:
   return all;
 }
 
-// What is at a key of each.
+// Returns the value at a key of each event.
 template <class T>
 std::vector<T> each(const std::vector<Json>& events, const char* pointer) {
   std::vector<T> all;
@@ -46,7 +46,7 @@ std::vector<T> each(const std::vector<Json>& events, const char* pointer) {
   return all;
 }
 
-// Names of processes or threads, and the processes that have them.
+// Returns the names of processes or threads, with the processes that have them.
 std::map<std::string, std::uint32_t> names_of(const Report& report, const char* of) {
   std::map<std::string, std::uint32_t> all;
   for (const Json& e : events(report, "M", of)) all[e["args"]["name"]] = e["pid"];
@@ -100,7 +100,7 @@ TEST_CASE("a report without runs, and runs that are not ok, make a trace of noth
   CHECK(breaches_of(report) == "");
   CHECK(events(report, "X").empty());
   report = drawn_report(2, "1000", "0: run 0 10..500");
-  report.runs[0].status = Status::skipped;  // whatever its record holds
+  report.runs[0].status = Status::skipped;  // its record holds figures nevertheless
   CHECK(events(report, "X").empty());
 }
 
@@ -169,7 +169,7 @@ TEST_CASE("arrows lead through a slice, and from what was put to who waited for 
               {0.019, 0.049},
               {0.030, 0.060}},
         {"1: wait>0 50..300 0: put>1 100..200 64B", {0.199}, {0.299}},
-        // Of the same round, though the sender was ahead.
+        // The wait belongs to the same iteration, although the sender was ahead.
         {"0: put>1 10..20 64B @3, put>1 30..40 64B @4 1: wait>0 15..50 @3, wait>0 60..70 @4, "
          "wait>0 80..90",
          {0.019, 0.039},
@@ -232,7 +232,8 @@ TEST_CASE("names of processes have a device's handicap, and may hold quotes and 
 TEST_CASE("a fault is an instant on its device, its sample follows in a process of its own") {
   const Report report = sample_report();
   const auto instants = events(report, "i");
-  REQUIRE(instants.size() == 3);  // of no case; on the device's track and in the sample's process
+  // One of no case; one on the device's track, one in the sample's process.
+  REQUIRE(instants.size() == 3);
   CHECK(each<std::string>(instants, "/name") ==
         std::vector<std::string>{"device 0:2 failed", "device 0:1 hung", "device 0:1 hung"});
   CHECK(instants[0]["ts"] == 0);
@@ -242,7 +243,7 @@ TEST_CASE("a fault is an instant on its device, its sample follows in a process 
   const double invalidated = events(report, "X", "disturbed").at(0)["ts"];
   double shown = -1;
   for (const double ts : each<double>(events(report, "X", "case"), "/ts"))
-    if (ts < invalidated) shown = std::max(shown, ts);  // the last before it
+    if (ts < invalidated) shown = std::max(shown, ts);  // the last one before it
   CHECK(shown >= 0);
   CHECK(instants[1]["ts"].get<double>() == doctest::Approx(invalidated + 900));
   std::map<std::uint32_t, std::string> processes;
@@ -250,7 +251,8 @@ TEST_CASE("a fault is an instant on its device, its sample follows in a process 
   const std::uint32_t of_sample = instants[2]["pid"];
   CHECK(processes[instants[1]["pid"]] == "GPU 1: NVIDIA H200 0000:3b:00.0");
   CHECK(processes[of_sample].ends_with("dynamic: device 0:1 hung"));
-  CHECK(processes.size() == 5);  // the run, two devices, one lost before, the disturbed sample
+  // The run, two devices, one that failed earlier, the invalidated sample.
+  CHECK(processes.size() == 5);
   std::vector<std::string> threads;
   for (const Json& e : events(report, "M", "thread_name"))
     if (e["pid"] == of_sample) threads.push_back(e["args"]["name"]);
@@ -273,7 +275,7 @@ TEST_CASE("faults outside samples, samples without a result and unknown devices 
   run.invalidated.emplace_back().reason = "no device was left";
   run.invalidated[0].devices = {"0:1", "9:9"};
   run.invalidated[0].timeline.commands[0].started = Nanos{-(std::int64_t{1} << 62)};
-  report.runs[4].invalidated = run.invalidated;  // a case that failed
+  report.runs[4].invalidated = run.invalidated;  // a failed case
   CHECK(breaches_of(report) == "");
   CHECK(events(report, "i").size() == 5);
 }

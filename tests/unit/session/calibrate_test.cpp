@@ -1,5 +1,5 @@
-// Calibrating a set of devices: what is measured, what is taken from the store, what is left when a
-// device fails.
+// Calibration of a set of devices: figures that are measured, figures from the store, and those
+// that remain when a device fails.
 #include "lib/session/calibrate.hpp"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ namespace {
 constexpr auto kNone = CalibrationOrigin::none, kMeasured = CalibrationOrigin::measured,
                kCached = CalibrationOrigin::cached;
 
-// CPUs, of which as little is measured as may be.
+// Returns CPUs for which as little as possible is measured.
 std::vector<FakeDevice> few_figures(std::size_t count = 2) {
   std::vector<FakeDevice> specs;
   for (std::size_t i = 0; i < count; ++i) {
@@ -75,7 +75,7 @@ TEST_CASE("devices are measured once, then the cached figures are used until mea
 
 TEST_CASE("only what is missing is measured: a device, or the links between them") {
   Calibrated devices;
-  CHECK(devices.cached().warnings.empty());  // of what was never cached nothing is said
+  CHECK(devices.cached().warnings.empty());  // no warning about figures that were never cached
   CHECK(devices.cached().origins[0] == kNone);
   calibrate(devices.backend, devices.facts, CalibrationStore({}, {"1", "kernels"}), false);
   CHECK_FALSE(devices.cached().calibration.devices[0]);
@@ -116,7 +116,7 @@ TEST_CASE("links between devices are measured both ways at once, cached, and fou
       const PeerLink& link = links.of(from, to);
       CHECK(link.path == PeerPath::direct);
       CHECK(link.latency == Nanos{3000});
-      // Both ways take as long as the slower one.
+      // Both directions together take as long as the slower one.
       CHECK(link.bytes_per_s ==
             doctest::Approx(static_cast<double>(std::min(from, to) + 1) * 1e9).epsilon(0.001));
     }
@@ -139,7 +139,7 @@ TEST_CASE("what fails is one warning that names it, and all else is known") {
     specs[1].script = fails_from(call, 0, kind);
     Calibrated devices(specs);
     const CalibrationResult result = devices.measure();
-    const bool links = call == FakeCall::exchange;  // only they fail
+    const bool links = call == FakeCall::exchange;  // only the links fail
     CHECK(result.failed == (links ? 0 : 1));
     CHECK(result.origins == std::vector{kMeasured, links ? kMeasured : kNone});
     CHECK(result.link_origin == (links ? kMeasured : kNone));
@@ -159,7 +159,7 @@ TEST_CASE("devices of a kind whose calibrations are stale are one warning") {
   devices.measure();
   const CalibrationResult stale =
       cached_calibration(devices.facts, CalibrationStore(devices.folder.path(), {"2", "kernels"}));
-  CHECK(stale.warnings.size() == 2);  // one for both devices, one for what they do together
+  CHECK(stale.warnings.size() == 2);  // one for both devices, one for their joint figures
   CHECK_FALSE(stale.calibration.devices[0]);
 }
 

@@ -1,5 +1,5 @@
-// Sessions whose devices gather an input, on the fake backend: results, who takes part, what
-// becomes of a device that fails then.
+// Sessions whose devices gather an input, on the fake backend: results, participants, and the
+// effect of a failing device.
 #include <doctest/doctest.h>
 
 #include "tests/support/combined_sum.hpp"
@@ -16,7 +16,7 @@ namespace {
 
 struct ExchangedRun {
   Report report;
-  std::vector<std::uint64_t> exchanges;  // puts and signals of each device
+  std::vector<std::uint64_t> exchanges;  // puts and signals, by device
   bool any() const {
     return std::any_of(exchanges.begin(), exchanges.end(), [](auto n) { return n > 0; });
   }
@@ -36,13 +36,13 @@ class TooLargeSum final : public CombinedSum {
 
 struct Given {
   std::string strategies = "all";
-  FakeScript script = {};      // of one device
-  std::size_t scripted = 0;    // which
-  std::string no_direct = {};  // why there is no direct path; empty: there is
+  FakeScript script = {};      // script of one device
+  std::size_t scripted = 0;    // its index
+  std::string no_direct = {};  // why there is no direct path; empty: there is one
   std::size_t groups = 1;
   Items items = 1000;
-  std::function<void(FakeDevice&)> device = {};       // changes each
-  std::function<void(SessionOptions&)> options = {};  // and these
+  std::function<void(FakeDevice&)> device = {};       // changes each device
+  std::function<void(SessionOptions&)> options = {};  // changes the options
 };
 
 ExchangedRun run_exchanging(Sum sum, std::size_t count, std::optional<PeerPath> peer,
@@ -133,10 +133,10 @@ TEST_CASE("without a direct path nothing is exchanged by default, and the record
     CHECK(other.faults.empty());
     CHECK(other.warnings == one.warnings);
   }
-  // Asked for staging, nobody looks for another path.
+  // With the staged path requested, no other path is tried.
   CHECK(run_exchanging(Sum::combined, 3, PeerPath::staged, refused).report.exchange_notes.empty());
-  // A path that was asked for, and what cannot be shared on the direct path: by way of the host it
-  // would not pay.
+  // A requested path that is missing, and memory that cannot be shared on the direct path: the
+  // host's path would not be faster.
   for (const ExchangedRun& none : {run_exchanging(Sum::gathered, 2, PeerPath::direct, refused),
                                    run_exchanging(Sum::too_large, 2, {}, equal)}) {
     CHECK_FALSE(none.any());
@@ -147,8 +147,9 @@ TEST_CASE("without a direct path nothing is exchanged by default, and the record
 
 namespace {
 
-// A device fails in a session: it is lost, the others go on without exchanges, with right results,
-// and nobody else is blamed. Whether it failed at all; it may have no such call.
+// Checks that when a device fails in a session, the others continue without exchanges and with
+// right results, and no other device is blamed. Returns false if it did not fail because it has no
+// such call.
 bool goes_on(Sum sum, std::size_t count, std::size_t failing, const FakeScript& script) {
   const Report report =
       run_exchanging(sum, count, PeerPath::host,
@@ -161,7 +162,7 @@ bool goes_on(Sum sum, std::size_t count, std::size_t failing, const FakeScript& 
   CHECK(faults.size() <= 1);
   for (const Fault& fault : faults) CHECK(fault.device == "0:" + std::to_string(failing));
   for (const RunRecord& row : report.runs) {
-    // One that had all its samples when the device failed stands.
+    // A case that had all its samples before the device failed keeps them.
     CHECK(row.devices.size() <= count);
     CHECK(row.devices.size() >= count - faults.size());
   }
@@ -172,7 +173,7 @@ bool goes_on(Sum sum, std::size_t count, std::size_t failing, const FakeScript& 
 
 TEST_CASE("a device that fails in an exchange, or before, is lost, and those left go on" *
           doctest::test_suite("slow")) {
-  // Primes, so that nothing is left out.
+  // The numbers are primes, so that no combination is always left out.
   const std::size_t every = testing::is_thorough() ? 1 : kSanitized ? 23 : 11;
   std::size_t failed = 0, turn = 0;
   for (const Sum sum : {Sum::gathered, Sum::combined}) {
@@ -180,8 +181,8 @@ TEST_CASE("a device that fails in an exchange, or before, is lost, and those lef
          {FakeFault::Kind::error, FakeFault::Kind::refused, FakeFault::Kind::hang}) {
       for (const FakeCall call : {FakeCall::exchange, FakeCall::launch, FakeCall::download}) {
         for (const std::uint64_t at : {0, 1, 3, 5, 14, 20, 33}) {
-          // The first and the last: whose time is up at the same moment as others' is looked at
-          // before them, or after.
+          // Uses the first and the last device: one of them is examined before, the other after
+          // those whose time limits expire at the same moment.
           for (const auto& [of, which] : {std::pair{2, 0}, {2, 1}, {3, 0}, {3, 2}}) {
             if (turn++ % every != 0) continue;
             const auto count = static_cast<std::size_t>(of),
@@ -203,10 +204,10 @@ TEST_CASE("a device that fails in an exchange, or before, is lost, and those lef
 
 namespace {
 
-// 8.4 ms from the host, on devices that compute it in a tenth of that; links as they are, or not
-// known.
+// Returns a case that needs 8.4 ms from the host, on devices that compute it in a tenth of that,
+// with links as given or unknown.
 Given large(const std::string& strategies, double peer_bytes_per_s, bool calibrated = true) {
-  constexpr double kScale = 0.5;  // of items and rates: 4 MiB is the least that is gathered
+  constexpr double kScale = 0.5;  // factor of items and rates: 4 MiB is the least that is gathered
   const double rate = peer_bytes_per_s * kScale;
   const Nanos latency = std::chrono::microseconds(5);
   Given more;
@@ -250,13 +251,14 @@ TEST_CASE("a gathered input is predicted as devices gather it, if links between 
       CHECK(row.plan.estimates.exchange.links.of(0, 1).bytes_per_s == rate / 2);
     }
   }
-  // Otherwise as if each uploaded all of it: what nobody has measured is not weighed.
+  // Otherwise it is planned as if each device uploaded everything: unmeasured links are not
+  // weighed.
   const ExchangedRun unknown = run_exchanging(Sum::gathered, 2, {}, large("equal", 1e11, false));
   CHECK(unknown.any());
   const RunRecord& row = row_of(unknown.report, "equal", 2);
   CHECK(seconds(*row.plan.predicted) > 1.5 * seconds(row.time.median));
   CHECK_FALSE(row.plan.estimates.exchange.any());
-  // Nor are figures of another path than the one in use.
+  // Figures of a path other than the one in use are not weighed either.
   const ExchangedRun other = run_exchanging(Sum::gathered, 2, PeerPath::host, large("equal", 1e11));
   CHECK(other.any());
   CHECK_FALSE(row_of(other.report, "equal", 2).plan.estimates.exchange.any());
@@ -279,7 +281,7 @@ TEST_CASE("latency and auto take one device over slow links, which gathers nothi
 }
 
 TEST_CASE("a device that is given nothing exchanges nothing") {
-  // The last of three: what fits on one goes to one, then to the next.
+  // The last of three devices gets none: the items fill one device, then the next.
   Given given{.strategies = "sequential"};
   given.options = [](SessionOptions& options) {
     DeviceEstimate estimate;

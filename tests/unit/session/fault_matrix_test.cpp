@@ -1,7 +1,7 @@
-// Everything that can go wrong, at every place of a session, under every strategy: each session
-// ends, on what is left, with right results or none. A session without faults says which calls of a
-// device are where; the sessions after it repeat that one exactly, on a virtual clock, until the
-// call that fails.
+// Every fault, at every place of a session, under every strategy: each session ends, on the
+// remaining devices, with right results or none. A session without faults records where each call
+// of a device is; the later sessions repeat it exactly, on a virtual clock, up to the call that
+// fails.
 #include <doctest/doctest.h>
 
 #include <algorithm>
@@ -18,11 +18,11 @@ namespace {
 
 constexpr Items kWatchedItems = 640;
 const std::string kWatchedSum = "88409280";
-// Primes, so that no strategy, mode, phase or trouble is left out.
+// These are primes, so that no strategy, mode, phase or fault is left out.
 const std::size_t kOneSettingIn = one_in(testing::is_thorough() ? 3 : 5);
 const std::size_t kOneFaultIn = testing::is_thorough() ? one_in(19) : kSanitized ? 47 : 11;
 
-struct WatchedCall {  // of a device, in the session without faults
+struct WatchedCall {  // a call of a device, in the session without faults
   FakeCall call = FakeCall::open;
   std::uint64_t number = 0;
   Whereabouts where;
@@ -58,14 +58,14 @@ WatchedOutcome run_watched(const WatchedSetting& setting, const ScriptOf& script
   SessionOptions options = options_on(backend.enumerate().devices, problem_of(suite, kWatchedItems),
                                       {setting.mode}, setting.strategy);
   options.stop.exactly = 3;
-  options.verify = VerifyLevel::sample;  // which publishes
+  options.verify = VerifyLevel::sample;  // it publishes results
   QuietObserver observer;
   outcome.report = run_session(backend, options, {}, observer);
   outcome.warnings = observer.warnings;
   return outcome;
 }
 
-// All calls of every device of a session in which nothing goes wrong.
+// Returns all calls of every device of a session without faults.
 std::vector<std::vector<WatchedCall>> calls_of(const WatchedSetting& setting,
                                                WatchedOutcome& outcome) {
   std::vector<std::vector<WatchedCall>> calls(setting.devices);
@@ -79,7 +79,7 @@ std::vector<std::vector<WatchedCall>> calls_of(const WatchedSetting& setting,
   return calls;
 }
 
-// The number of the first call of a device of each kind in each phase.
+// Number of a device's first call of each kind in each phase.
 using Turns = std::map<std::pair<FakeCall, Phase>, std::uint64_t>;
 
 Turns turns_of(const std::vector<WatchedCall>& calls, std::size_t devices, const Watched& watched) {
@@ -92,7 +92,7 @@ Turns turns_of(const std::vector<WatchedCall>& calls, std::size_t devices, const
   }
   const auto first_counted = counted.size() < 2 ? 0 : counted[1];
   Turns turns;
-  std::map<FakeCall, std::vector<std::uint64_t>> slices;  // of that sample
+  std::map<FakeCall, std::vector<std::uint64_t>> slices;  // calls of slices in that sample
   for (const WatchedCall& c : calls) {
     const std::size_t sample = c.where.sample;
     const auto note = [&](Phase phase, bool is) {
@@ -157,8 +157,7 @@ void check_outcome(const WatchedOutcome& outcome, const Trouble& trouble,
   CHECK(report.complete);
   CHECK_FALSE(report.runs.empty());
   const bool wrong = trouble.kind == corrupt;
-  // A wrong result is never silent: its case has failed, or the device that computed it alone is
-  // named.
+  // A wrong result is never silent: its case failed, or the device that computed it alone is named.
   bool told = !wrong || faults_of(report, "0:" + std::to_string(bad[0]), "wrong_result") > 0;
   for (const RunRecord& run : report.runs) {
     CAPTURE(run.reason.value_or(""));
@@ -173,8 +172,8 @@ void check_outcome(const WatchedOutcome& outcome, const Trouble& trouble,
     } else {
       CHECK(run.samples.empty());
       CHECK(run.reason);
-      // Somebody is always left, who can do it: unless the result was wrong, or set-up was refused,
-      // the case goes on.
+      // Some device that can do the work always remains: unless the result was wrong or set-up was
+      // refused, the case continues.
       CHECK((wrong || run.status == Status::unsupported || run.strategy == "single"));
     }
   }
@@ -188,7 +187,7 @@ void check_outcome(const WatchedOutcome& outcome, const Trouble& trouble,
                     trouble.kind == hang ? "hang" : "error") >= 1);
 }
 
-// Runs the session again with the trouble at these calls of devices; whether one was met.
+// Runs the session again with the fault at these calls of devices. Returns true if one was met.
 bool check_trouble(const WatchedSetting& setting, const Trouble& trouble,
                    const std::map<std::size_t, std::uint64_t>& numbers) {
   std::vector<std::size_t> met;
@@ -202,7 +201,7 @@ bool check_trouble(const WatchedSetting& setting, const Trouble& trouble,
               return FakeFault{trouble.kind};
             };
       });
-  // Of two bad devices one's fault may come first, and change what follows.
+  // With two bad devices, one's fault may come first and change the rest.
   if (!met.empty()) check_outcome(outcome, trouble, met);
   return !met.empty();
 }
@@ -236,8 +235,8 @@ TEST_CASE("whatever goes wrong, wherever: a session ends with right results or w
               if (at != turns[i].end()) numbers[i] = at->second;
             }
             if (numbers.size() < bad.size() || considered++ % kOneFaultIn != 0) continue;
-            // What a probe computes is not looked at, nor what is published beyond a result that
-            // is there already.
+            // The results of probes are not checked, nor is anything published after a result has
+            // arrived.
             if (trouble.kind == FakeFault::Kind::corrupt &&
                 (phase == Phase::probe || phase == Phase::warm_up || phase == Phase::publish))
               continue;
@@ -277,5 +276,5 @@ TEST_CASE("a device may be lost by any call that publishes a result, and other c
     }
     ++published;
   }
-  CHECK(published > 6);  // of each case its first and its last result
+  CHECK(published > 6);  // the first and the last result of each case
 }

@@ -1,4 +1,4 @@
-// Who is warmed up before a sample counts.
+// Devices that are warmed up before a sample counts.
 #include "lib/session/idle_tracker.hpp"
 
 #include <doctest/doctest.h>
@@ -8,8 +8,8 @@ using std::chrono::milliseconds;
 
 namespace {
 
-// Of devices first .. first + count - 1, the last sample of which took `time` and gave items to
-// those of `items` that are not 0.
+// Returns a case of the devices first .. first + count - 1, whose last sample took `time` and gave
+// items to those for which `items` is not 0.
 Case idle_case(std::size_t first, std::vector<Items> items, Nanos time) {
   Case the_case;
   for (std::size_t i = 0; i < items.size(); ++i) the_case.devices.push_back(first + i);
@@ -35,9 +35,9 @@ TEST_CASE("a case of short samples starts cold with a device it needs that stood
   CHECK_FALSE(idle_tracker.starts_cold(idle_case(0, {5, 5}, milliseconds(1)), soon));
   CHECK(idle_tracker.starts_cold(idle_case(0, {5, 5}, milliseconds(1)), late));
   CHECK(idle_tracker.starts_cold(idle_case(0, {5, 5, 5}, milliseconds(1)),
-                                 soon));  // the third never worked
+                                 soon));  // the third device never worked
   CHECK_FALSE(idle_tracker.starts_cold(idle_case(0, {5, 5, 0}, milliseconds(1)),
-                                       soon));  // nor does it here
+                                       soon));  // it does not work here either
   CHECK_FALSE(idle_tracker.starts_cold(idle_case(0, {5, 5}, milliseconds(50)), late));
   idle_tracker.used(idle_sample({0}, late),
                     std::vector<std::size_t>{1});  // device 1 of the session
@@ -45,9 +45,9 @@ TEST_CASE("a case of short samples starts cold with a device it needs that stood
   CHECK(idle_tracker.starts_cold(idle_case(0, {5}, milliseconds(1)), late + milliseconds(1)));
   Case fresh;
   fresh.devices = {0};
-  CHECK(idle_tracker.starts_cold(fresh, late));  // before its first sample it may need all
+  CHECK(idle_tracker.starts_cold(fresh, late));  // before its first sample it may need all devices
   fresh.prediction.expected.emplace().makespan = std::chrono::seconds(3);
-  CHECK_FALSE(idle_tracker.starts_cold(fresh, late));  // it need not be done twice
+  CHECK_FALSE(idle_tracker.starts_cold(fresh, late));  // a sample this long needs no warm-up
 }
 
 TEST_CASE("a short sample after which its result was looked at leaves its devices cold") {
@@ -60,7 +60,7 @@ TEST_CASE("a short sample after which its result was looked at leaves its device
     const bool is_cold = makespan < milliseconds(5);
     CHECK(idle_tracker.starts_cold(idle_case(0, {5, 5}, makespan), now) == is_cold);
     CHECK_FALSE(idle_tracker.starts_cold(idle_case(0, {5}, makespan), now));
-    idle_tracker.used(idle_sample({0, 1}, now), both);  // without a look
+    idle_tracker.used(idle_sample({0, 1}, now), both);  // its result was not examined
     CHECK_FALSE(idle_tracker.starts_cold(idle_case(0, {5, 5}, makespan), now));
   }
 }

@@ -1,4 +1,4 @@
-// Samples executed again: who gets which slices, and who is found wrong.
+// Samples computed again: the assignment of slices to devices, and the devices found wrong.
 #include "lib/session/integrity.hpp"
 
 #include <doctest/doctest.h>
@@ -54,9 +54,9 @@ TEST_CASE("of two devices the reference decides, if it can, unless one disagrees
   CHECK(outvoted(sound, bad, sound, false, 0, 1) == 1);
   CHECK(outvoted(bad, sound, bad, false, 0, 1) == 0);
   CHECK(outvoted(bad, sound, sound, false, 0, 1) ==
-        0);  // asked again it gives what the other one gave
+        0);  // asked again it gives the same as the other one
   CHECK_FALSE(outvoted(sound, other, sound, false, 0, 1));
   CHECK_FALSE(outvoted(sound, bad, other, false, 0, 1));
   CHECK_FALSE(outvoted(sound, other, none_given, false, 0, 1));
-  CHECK(outvoted(sound, other, none_given, false, 0, 0) == 0);  // a device alone
+  CHECK(outvoted(sound, other, none_given, false, 0, 0) == 0);  // a single device
 }

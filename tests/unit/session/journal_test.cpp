@@ -1,5 +1,5 @@
-// Sessions that are killed anywhere and gone on with: on the fake backend, from every state that
-// their files are ever in.
+// Sessions that are killed at any point and resumed: on the fake backend, from every state that
+// their files ever have.
 #include "lib/report/journal.hpp"
 
 #include <doctest/doctest.h>
@@ -16,17 +16,18 @@ using namespace mgpu::test;
 
 namespace {
 
-// Of all states of the files: a prime, so that each kind of state is among them.
+// Denominator of the fraction of file states tested: a prime, so that each kind of state is among
+// them.
 const std::size_t kOneStateIn = testing::is_thorough() ? one_in(7) : kSanitized ? 13 : 3;
 
-// What lies on the disk: the journal, and the rows of the result file.
+// Contents of the disk: the journal, and the rows of the result file.
 struct Files {
   std::string journal;
   std::vector<RunRecord> rows;
   std::vector<Fault> faults;
 };
 
-// Keeps files as the tool does, and every state that they were in.
+// Stores files as the tool does, and records every state that they had.
 class Disk final : public QuietObserver {
  public:
   explicit Disk(Files files, JournalHeader header)
@@ -88,7 +89,7 @@ Ended begin_session(const KilledSetting& setting, SumFaults faults = {}) {
   Ended ended;
   ended.report = run_session(backend, options_of(setting, backend), {}, disk);
   ended.states = std::move(disk.states);
-  g_faults = {};  // what was wrong then would be right later
+  g_faults = {};  // faults end with this session
   return ended;
 }
 
@@ -115,8 +116,8 @@ Ended resume(const KilledSetting& setting, const Files& files,
   return ended;
 }
 
-// The same cases, with the same outcome; and of the group under way, the samples that were kept
-// come first.
+// Checks that the cases and their outcomes are the same, and that the samples saved for the
+// unfinished group come first.
 void check_like(const Report& whole, const Report& again, const Files& from, std::size_t exactly) {
   CHECK(again.complete);
   REQUIRE(again.runs.size() == whole.runs.size());
@@ -169,7 +170,7 @@ void check_resumed(const Ended& whole, const KilledSetting& setting, const Files
   check_like(whole.report, resume(setting, killed).report, killed, setting.samples);
 }
 
-// The first of these states whose first group is under way and fits.
+// Returns the first of these states whose first group is unfinished and fits.
 const Files* find_state(const std::vector<Files>& states,
                         const std::function<bool(const GroupJournal&)>& fits) {
   for (const Files& files : states) {
@@ -191,7 +192,7 @@ TEST_CASE("a session that was killed in any state of its files goes on to the sa
     CAPTURE(k);
     check_resumed(whole, setting, whole.states[k]);
   }
-  // And again, if it is killed again.
+  // Resumes again if the resumed session is killed too.
   const Ended again = resume(setting, whole.states[whole.states.size() / 3]);
   for (std::size_t k = 1; k < again.states.size(); k += 2 * kOneStateIn) {
     CAPTURE(k);
@@ -224,7 +225,7 @@ TEST_CASE("samples that follow those of an earlier run learn from them") {
   });
   REQUIRE(files != nullptr);
   CHECK(resume(setting, *files).report.runs[3].samples ==
-        whole.report.runs[3].samples);  // adaptive, exactly: the fake's time is exact
+        whole.report.runs[3].samples);  // adaptive matches exactly: the fake's time is exact
 }
 
 TEST_CASE("a result that was wrong in a run that was killed is wrong in the one that goes on") {
@@ -253,7 +254,8 @@ TEST_CASE("what a loss cost is in the record, though the run that had it was kil
   const Files* after =
       find_state(whole.states, [](const GroupJournal& group) { return !group.faults.empty(); });
   REQUIRE(after != nullptr);
-  const Report report = resume(setting, *after).report;  // with the device, which works again
+  // The device is included, since it works again.
+  const Report report = resume(setting, *after).report;
   std::size_t faults = report.faults.size();
   for (const RunRecord& run : report.runs) {
     CHECK(run.status == Status::ok);
@@ -273,7 +275,7 @@ TEST_CASE("auto keeps the choice of the run that was killed, if there can be suc
                        [](const JournalSample& sample) { return !sample.chosen.empty(); });
   });
   REQUIRE(found != nullptr);
-  // The line of the first such sample, which begins with its hash, with another choice.
+  // Replaces the choice in the first such sample. Its line begins with a hash.
   const auto with_choice = [&](const std::string& name, const char* uses) {
     Files files = *found;
     const std::size_t at = files.journal.find(R"("chosen":)");
@@ -284,7 +286,7 @@ TEST_CASE("auto keeps the choice of the run that was killed, if there can be suc
     files.journal.replace(begin, end - begin, fnv1a_hex(text) + ' ' + text);
     return files;
   };
-  // On this backend `auto` would choose both devices.
+  // On this backend `auto` itself would choose both devices.
   CHECK(whole.report.runs[0].plan.chosen->devices.size() == 2);
   const PlanRecord plan = resume(setting, with_choice("single", "0,1")).report.runs[0].plan;
   REQUIRE(plan.chosen.has_value());
@@ -335,7 +337,8 @@ TEST_CASE("configurations differ where samples would not be of the same cases") 
       {"none", [](O& o, R&) { o.time_limit = Nanos{1}; }},
   };
   for (const auto& [name, change] : changes) CHECK(changed(change) == name);
-  Report nine = begun, longer = begun;  // by less than a message would show, were times rounded
+  // They differ by less than a message with rounded times would show.
+  Report nine = begun, longer = begun;
   nine.options["timeout_ns"] = std::int64_t{9'000'000'000};
   longer.options["timeout_ns"] = std::int64_t{9'000'000'001};
   CHECK(first_difference(configuration_of(options, nine), configuration_of(options, longer)));

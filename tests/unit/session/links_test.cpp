@@ -1,4 +1,4 @@
-// `links` on the fake backend: rates and latencies to the nanosecond, what is wrong, what fails.
+// `links` on the fake backend: rates and latencies to the nanosecond, wrong results, failures.
 #include "lib/session/links.hpp"
 
 #include <doctest/doctest.h>
@@ -14,8 +14,9 @@ using namespace mgpu::test;
 
 namespace {
 
-constexpr Nanos kSignal = std::chrono::microseconds(2);  // of a fake device, and of each put
-constexpr Bytes kPiece = Bytes{1} << 20;                 // of devices whose memory is four of them
+// Time of a fake device's signal, and per put.
+constexpr Nanos kSignal = std::chrono::microseconds(2);
+constexpr Bytes kPiece = Bytes{1} << 20;  // size of pieces; the devices' memory is four of them
 
 struct MeasuredLinks {
   LinksReport report;
@@ -37,7 +38,7 @@ MeasuredLinks links_of(const std::vector<FakeDevice>& devices, LinksOptions opti
   return result;
 }
 
-// Of devices the last of which has the script.
+// Measures the links of devices, the last of which has the script.
 MeasuredLinks links_of(std::size_t count, LinksOptions options, FakeScript script = {},
                        FakeTime time = FakeTime::is_virtual) {
   std::vector<FakeDevice> devices = fake_devices(count);
@@ -78,7 +79,7 @@ const LinkMoves& at_once(const LinksReport& report, LinkCrowd crowd) {
 
 Nanos put_of(Bytes bytes) { return kSignal + from_seconds(static_cast<double>(bytes) / 1e11); }
 
-// All samples, on a clock that knows no noise.
+// Checks all samples, on a clock without noise.
 void check_times(const std::vector<Nanos>& samples, Nanos expected) {
   CHECK(samples.size() >= 5);
   for (const Nanos time : samples) CHECK(std::chrono::abs(time - expected) <= Nanos{2});
@@ -221,7 +222,7 @@ TEST_CASE("a device that hangs, cannot be opened or lacks a type is named; the r
       links_of(2, {}, fails_from(FakeCall::exchange, 3, FakeFault::Kind::hang));
   CHECK_FALSE(hung.report.complete);
   CHECK(hung.failure.find("device 0:1") != std::string::npos);
-  CHECK(hung.report.transfers.size() >= 6);  // with the host
+  CHECK(hung.report.transfers.size() >= 6);  // transfers with the host
   CHECK(links_of(2, {}, fails_from(FakeCall::open, 0, FakeFault::Kind::refused))
             .failure.find("device 0:1") == 0);
   LinksOptions options = only({Collective::all_reduce}, {});

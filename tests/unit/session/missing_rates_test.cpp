@@ -12,7 +12,7 @@ using namespace mgpu::test;
 
 namespace {
 
-// What is left of devices that are measured, and how many of them are said to be lost.
+// Runs the measurement; afterwards it has the remaining devices and the reported failures.
 struct MissingRates {
   explicit MissingRates(std::vector<FakeDevice> specs)
       : backend(std::move(specs), sum_kernels()), executor(backend, 3) {
@@ -29,7 +29,8 @@ struct MissingRates {
                             if (device.lost) lost.push_back(device.facts.id);
                           });
   }
-  // The first device was lost, and these of the others have a rate of their own.
+  // Checks that the first device failed and that this number of the others have a rate of their
+  // own.
   void check_first_hung(std::size_t rates_left) const {
     CHECK(lost == std::vector<std::string>{"0:0"});
     CHECK(devices[0].hung);
@@ -68,7 +69,8 @@ TEST_CASE("a device that hangs or never builds is lost while measured, the other
 
 TEST_CASE("of CPUs measured all at once only the one that hangs is lost, and all rates are known") {
   std::vector<FakeDevice> cpus = three_cpus();
-  bool all_alone = false;  // has the last begun? Each is measured alone before it is with others
+  // Whether the last device has begun; each is measured alone before all are together.
+  bool all_alone = false;
   cpus[2].script = [&](FakeCall call, std::uint64_t) {
     all_alone |= call == FakeCall::launch;
     return FakeFault{};

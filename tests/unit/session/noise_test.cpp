@@ -1,5 +1,4 @@
-// The noise floor: what it is of given medians, that a device without noise has none, and that it
-// is cached and found again.
+// The noise floor: its value for given medians, devices without noise, and its cache.
 #include "lib/session/noise.hpp"
 
 #include <doctest/doctest.h>
@@ -21,7 +20,7 @@ std::vector<Nanos> medians(std::initializer_list<std::int64_t> all) {
   return times;
 }
 
-// Devices whose noise of the sum is measured.
+// Devices whose noise is measured with the sum.
 struct NoisyDevices {
   explicit NoisyDevices(std::vector<FakeDevice> fakes)
       : backend(std::move(fakes), sum_kernels()), facts(backend.enumerate().devices) {
@@ -32,7 +31,7 @@ struct NoisyDevices {
     return calibrate_noise(backend, facts, {&suite, 1}, {}, ~Bytes{0}, store, afresh, warnings);
   }
   Problem problem() const { return problem_of_reference_size({&suite, {}}, false); }
-  // Of the first `count` devices.
+  // Returns the cached noise of the first `count` devices.
   std::map<std::string, double> cached(std::size_t count) {
     std::map<std::string, double> known;
     add_cached_noise(problem(), std::span(facts).first(count), store, known, warnings);
@@ -53,7 +52,7 @@ struct NoisyDevices {
 TEST_CASE("the floor is what 95 % of pairs of medians stay within; too few medians have none") {
   CHECK(noise_of({medians({100, 110, 100, 100})}) == doctest::Approx(0.1));  // 3 of 6 pairs
   CHECK(noise_of({medians({100, 100, 100, 100})}) == 0.0);
-  // 28 pairs of each, 7 of the second with the one that stands out: 49 within 5 %, the 95th
+  // Each has 28 pairs, and in the second 7 involve the outlier: 49 are within 5 %, and the 95th
   // percentile of 56 is beyond.
   CHECK(noise_of({medians({100, 105, 100, 100, 100, 100, 100, 100}),
                   medians({200, 200, 200, 200, 200, 200, 200, 300})}) == doctest::Approx(0.5));
@@ -67,7 +66,7 @@ TEST_CASE("devices that always take as long have no noise; one that fails is sai
   const auto noise = measure_noise(still.backend, still.problem(), still.facts);
   REQUIRE(noise);
   CHECK(noise->share < 1e-3);
-  CHECK_FALSE(noise->load);  // of a virtual clock there is none
+  CHECK_FALSE(noise->load);  // a virtual clock has none
 
   std::vector<FakeDevice> fakes = fake_devices(2);
   fakes[1].script = fails_from(FakeCall::launch, 0, FakeFault::Kind::error);
@@ -100,7 +99,7 @@ TEST_CASE("noise of a busy machine is said with what others used, and not cached
   CHECK(loaded->find("70 %") != std::string::npos);
 
   std::vector<FakeDevice> fakes = fake_devices(1, 1e8);
-  fakes[0].script = [](FakeCall call, std::uint64_t number) {  // busier the longer it goes on
+  fakes[0].script = [](FakeCall call, std::uint64_t number) {  // the load increases with time
     return call == FakeCall::launch
                ? FakeFault{FakeFault::Kind::slow, 1 + 0.1 * static_cast<double>(number)}
                : FakeFault{};

@@ -1,5 +1,5 @@
-// Plans from calibration alone weigh the links between devices, where a run would exchange data
-// over them.
+// Plans from calibration alone weigh the links between devices if a run would exchange data over
+// them.
 #include "lib/session/planning.hpp"
 
 #include <doctest/doctest.h>
@@ -14,9 +14,10 @@ using namespace mgpu::test;
 
 namespace {
 
-constexpr Items kGathered = Items{1} << 20;  // eight MiB for every device: 8.4 ms from the host
+constexpr Items kGathered = Items{1} << 20;  // 8 MiB per device: 8.4 ms from the host
 
-// What two devices are predicted to take together, with links of this path and rate between them.
+// Returns the predicted case of two devices together, with links of this path and rate between
+// them.
 PlannedCase planned(const PeerLinks& links, std::optional<PeerPath> asked) {
   std::vector<FakeDevice> fakes{sum_device("0:0", DeviceType::gpu),
                                 sum_device("0:1", DeviceType::gpu)};
@@ -58,7 +59,8 @@ TEST_CASE("a plan gathers over direct links, over the host's if asked to, and ne
   CHECK(seconds_of(planned(linked(PeerPath::direct, 1e11), PeerPath::host)) == seconds_of(unknown));
   CHECK(seconds_of(planned(linked(PeerPath::staged, 1e11), PeerPath::staged)) ==
         seconds_of(unknown));
-  // Over slow ones one device does it all rather than gather: 18.9 ms against 4.2 and 42.
+  // Over slow links one device does everything instead of gathering: 18.9 ms compared with 4.2 and
+  // 42.
   const PlannedCase slow = planned(linked(PeerPath::direct, 1e8), {});
   CHECK(slow.choice.chosen.devices == 1);
   CHECK(seconds_of(slow) == doctest::Approx(whole + 2 * computing).epsilon(0.01));
@@ -88,6 +90,6 @@ TEST_CASE("a plan of iterative work waits after each but the last, over any path
   CHECK(predicted() == 500'000 + 10 * (1000 + 4000));
   options.peer = PeerPath::staged;
   CHECK(predicted() == 500'000 + 10 * (1000 + 4000));
-  options.peer = PeerPath::direct;  // whose rate is not known
+  options.peer = PeerPath::direct;  // its rate is unknown
   CHECK(predicted() == 500'000);
 }

@@ -1,4 +1,4 @@
-// The least time of a problem by what devices were measured to do.
+// The least time of a problem, from the measured ceilings of devices.
 #include "lib/session/roofline.hpp"
 
 #include <doctest/doctest.h>
@@ -29,7 +29,8 @@ TEST_CASE("the kind of work that takes a device longest is its roof") {
 }
 
 TEST_CASE("devices share a problem so that all end together, each at its own roof") {
-  // 1 ms and 3 ms alone: 3 / 4 of it on the first. The faster one names the kind.
+  // 1 ms and 3 ms alone: the first device gets 3 / 4 of the items. The faster device determines the
+  // kind.
   const DeviceCeiling both[] = {roofed_device(1e12, 1e12, mostly_integers),
                                 roofed_device(3.3e12, 1e9 / 3e-3, mostly_integers)};
   const auto ceiling = ceiling_of(both, {});
@@ -43,7 +44,7 @@ TEST_CASE("transfers hide under compute: the longer of both is the roof") {
   CHECK(ceiling_of({&one, 1}, {5e7, 0, 1e10, 1e10})->kind == "host link");
   CHECK(ceiling_of({&one, 1}, {5e7, 8e7, 1e10, 1e10})->seconds == doctest::Approx(8e-3));
   CHECK(ceiling_of({&one, 1}, {5e7, 0, 0, 0})->seconds ==
-        doctest::Approx(1e-3));  // a link nobody measured
+        doctest::Approx(1e-3));  // the link was not measured
 }
 
 TEST_CASE("without a demand, or a figure for it, there is no roof") {

@@ -1,5 +1,5 @@
-// Scenarios: what the simulator predicts is what the executor does on fake devices, command by
-// command, and what was not done does not verify; sessions in which samples are simulated.
+// Scenarios: the simulator's prediction equals what the executor does on fake devices, command by
+// command; work left undone does not verify; sessions with simulated samples.
 #include <doctest/doctest.h>
 
 #include <map>
@@ -29,7 +29,7 @@ Scenario scenario_of(std::size_t devices, Items items) {
   return scenario;
 }
 
-// A scenario opened as a session would.
+// A scenario opened as in a session.
 struct OpenedScenario {
   OpenedScenario(const Scenario& stated, Mode chosen)
       : scenario(stated),
@@ -88,7 +88,7 @@ struct OpenedScenario {
   std::unique_ptr<Workload> workload;
   Executor executor;
   std::vector<std::unique_ptr<OpenDevice>> open;
-  std::unique_ptr<PeerGroup> group;  // none: nothing is exchanged
+  std::unique_ptr<PeerGroup> group;  // null: nothing is exchanged
   std::vector<std::unique_ptr<DeviceProgram>> programs;
   std::vector<DeviceEstimate> estimates;
   PlanRequest request;
@@ -100,7 +100,7 @@ class Between {
   std::uint64_t operator()(std::uint64_t low, std::uint64_t high) {
     return std::uniform_int_distribution<std::uint64_t>(low, high)(random_);
   }
-  // Steps of that size, none to `most` of them.
+  // Returns a multiple of `step`, from none to `most` of them.
   double rate(std::uint64_t most, double step) {
     return static_cast<double>((*this)(0, most)) * step;
   }
@@ -135,8 +135,8 @@ Scenario random_scenario(std::uint64_t seed) {
   return scenario;
 }
 
-// Links of all speeds, over which devices gather a replicated input, combine parts of the result,
-// or both.
+// Adds links of all speeds, over which devices gather a replicated input, combine parts of the
+// result, or both.
 void add_exchange(Scenario& scenario, std::uint64_t seed) {
   Between between(seed);
   const std::size_t count = scenario.devices.size();
@@ -156,7 +156,8 @@ void add_exchange(Scenario& scenario, std::uint64_t seed) {
     device.estimate.fixed_shared = device.estimate.fixed / 2;
 }
 
-using Times = std::map<std::pair<std::uint32_t, CommandKind>, Nanos>;  // by device
+// Time of each kind of command per device.
+using Times = std::map<std::pair<std::uint32_t, CommandKind>, Nanos>;
 
 Times times_of(const RawSample& sample) {
   Times times;
@@ -271,7 +272,7 @@ TEST_CASE("memory decides what is resident and how large slices are") {
   CHECK(workload->capacity(traits, Mode::resident).fits == 0);
   CHECK(workload->capacity(traits, Mode::resident).reason != "");
   CHECK(workload->capacity(traits, Mode::end_to_end).fits ==
-        100);  // two of 800 bytes beside the 100
+        100);  // two of 800 bytes in addition to the 100
   traits.global_memory = 8100;
   CHECK(workload->capacity(traits, Mode::resident).fits == 1000);
   traits.global_memory = 250;
@@ -305,8 +306,8 @@ TEST_CASE("iterative work waits for all, and is for strategies of fixed shares")
   const RunRecord& run = report.runs[0];
   REQUIRE(run.status == Status::ok);
   CHECK(run.verify.status == VerifyStatus::off);
-  // Two ms of the slow device; the others wait for it, and all for what is sent after each round
-  // but the last.
+  // The slow device takes two ns per item; the others wait for it, and all wait for the data sent
+  // after each iteration but the last.
   const std::int64_t items = static_cast<std::int64_t>(run.per_device[2].parts.items);
   CHECK(items >= 1'000'000);
   CHECK(run.samples == std::vector<Nanos>{Nanos{2 * items + 9 * (5000 + 700)}});
@@ -316,7 +317,7 @@ TEST_CASE("iterative work waits for all, and is for strategies of fixed shares")
   CHECK(run.per_device[1].parts.bytes_sent == 9 * 2 * 5000);
   CHECK(run.per_device[2].parts.bytes_sent == 9 * 5000);
   CHECK(run.metrics.round_imbalance_percent.value() == doctest::Approx(50).epsilon(0.001));
-  std::map<std::uint32_t, int> kernels;  // of each round
+  std::map<std::uint32_t, int> kernels;  // number in each iteration
   for (const Command& command : run.timeline.commands) {
     if (command.kind == CommandKind::compute && command.round) ++kernels[*command.round];
   }
@@ -350,13 +351,13 @@ TEST_CASE("a device that works alone is as it is alone, under its own id") {
   const std::vector<Device> devices = devices_of(scenario);
   CHECK(devices[0].id == "0:0.0");
   CHECK(devices[1].id == "0:2");
-  CHECK(devices[2].id == "0:3");  // the first that is free from its own position on
+  CHECK(devices[2].id == "0:3");  // the first free position from its own onwards
   const Report report = run_scenario(scenario, "single,equal,sequential,dynamic");
   REQUIRE(report.runs.size() == 4);
   using std::chrono::milliseconds;
   CHECK(report.runs[0].samples == std::vector<Nanos>{milliseconds(6)});
   CHECK(report.runs[1].samples == std::vector<Nanos>{milliseconds(4)});
-  CHECK(report.runs[2].samples == std::vector<Nanos>{milliseconds(12)});  // on the first
+  CHECK(report.runs[2].samples == std::vector<Nanos>{milliseconds(12)});  // on the first device
   CHECK(*report.runs[1].per_device[1].alone == milliseconds(6));
   CHECK(*report.runs[1].per_device[0].alone == milliseconds(12));
   CHECK(report.devices[1].device.id == "0:2");

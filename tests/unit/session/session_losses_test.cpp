@@ -1,5 +1,5 @@
-// A whole session on the fake backend: what a lost device, a wrong result and a stop leave, and
-// what the record says of it.
+// A whole session on the fake backend: the state after a failed device, a wrong result and a stop,
+// and the record of it.
 #include <doctest/doctest.h>
 
 #include <set>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr Items kLossItems = 1 << 12;
 
-// Past warming up and probing.
+// Number of a launch after warm-ups and probes.
 constexpr std::uint64_t kLateLaunch = 1500;
 
 }  // namespace
@@ -73,7 +73,8 @@ TEST_CASE("a lost device costs its case a sample; it is opened again after, unle
       for (const Fault& fault : run.faults) CHECK(fault.device == "0:1");
       lost += run.faults.size();
       const bool back = run.mode == Mode::end_to_end && kind == FakeFault::Kind::error;
-      CHECK(run.devices.size() == (back ? 2 : 1));  // in the mode of the loss all go on with one
+      // In the mode of the failure all continue with one.
+      CHECK(run.devices.size() == (back ? 2 : 1));
     }
     CHECK(lost == 1);
   }
@@ -109,7 +110,7 @@ TEST_CASE("when the only device is lost the one in reserve finishes, and the rec
 
 TEST_CASE("a first result that is wrong within the bound does not make the right ones wrong") {
   const SessionOptions options = options_for(2, 1000, "all", {Mode::resident});
-  g_faults.slightly_wrong = 1;  // the first device alone
+  g_faults.slightly_wrong = 1;  // only the first device
   const Report report = run(twins(2), options);
   for (const RunRecord& run : report.runs) {
     if (run.strategy != "single") CHECK(run.status == Status::ok);
@@ -155,7 +156,8 @@ TEST_CASE("a device that is full at set-up cannot do this, and does what fits it
 
 namespace {
 
-// Device `wrong` computes wrongly, and only computing again can tell.
+// Returns the options of a session in which device `wrong` computes wrongly and only recomputing
+// reveals it.
 SessionOptions recomputing(std::size_t devices, IntegrityLevel level, std::size_t wrong) {
   SessionOptions options = options_for(devices, 1000, "equal", {Mode::resident});
   options.verify = VerifyLevel::off;
@@ -228,7 +230,8 @@ TEST_CASE("what is computed again with equal bits is counted, and costs the samp
 }
 
 TEST_CASE("a session that is stopped keeps what was measured; nothing is lost or said for it") {
-  const std::size_t past_warm_ups = 2 * (all_strategies().size() + 2);  // asked before each sample
+  // It is called before each sample.
+  const std::size_t past_warm_ups = 2 * (all_strategies().size() + 2);
   for (const std::size_t asked : {std::size_t{1}, std::size_t{2}, std::size_t{3}, past_warm_ups}) {
     Stopping observer;
     observer.stop_after = asked;

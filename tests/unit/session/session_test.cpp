@@ -1,4 +1,4 @@
-// A whole session on the fake backend: what is recorded, and what is unsupported or skipped.
+// A whole session on the fake backend: its record, and the cases that are unsupported or skipped.
 #include "lib/session/session.hpp"
 
 #include <doctest/doctest.h>
@@ -17,7 +17,7 @@ using namespace mgpu::test;
 
 TEST_CASE("all strategies in both modes are recorded and verified, with one digest") {
   SessionOptions options = options_for(2, 1 << 16);
-  options.modes.push_back(Mode{"weights_stay", false, true});  // which the suite does not have
+  options.modes.push_back(Mode{"weights_stay", false, true});  // the suite does not have this mode
   std::size_t written = 0;
   g_faults.written = &written;
   options.result_file = std::filesystem::temp_directory_path() / "mgpu-bench-session-test-result";
@@ -45,7 +45,7 @@ TEST_CASE("all strategies in both modes are recorded and verified, with one dige
 TEST_CASE("the roof is that of the devices that did the work, if all of them are calibrated") {
   SessionOptions options = options_for(2, 1 << 17, "single,equal", {Mode::resident});
   Capability capability;
-  capability.int32_ops = 1e8;  // as many as the fakes really do
+  capability.int32_ops = 1e8;  // the true speed of the fakes
   options.calibration.devices = {capability, capability};
   const Report known = run(fake_devices(2, 1e8), options);
   for (const RunRecord& run : known.runs) {
@@ -118,7 +118,7 @@ TEST_CASE("handicaps are put on the devices they are meant for, and recorded wit
   CHECK(report.devices[1].handicap.slow == 3);
   CHECK(report.devices[1].handicap.memory_cap == Bytes{1} << 30);
   CHECK(report.devices[1].device.global_memory ==
-        fake_device("").facts.global_memory);  // what it has, not what it was left
+        fake_device("").facts.global_memory);  // its memory, not the free part
   const RunRecord& equal = find(report, "equal");
   CHECK(seconds(*equal.per_device[1].alone) ==
         doctest::Approx(3 * seconds(*equal.per_device[0].alone)).epsilon(0.01));
@@ -128,12 +128,12 @@ TEST_CASE("handicaps are put on the devices they are meant for, and recorded wit
 
 namespace {
 
-// How many samples a workload saw, of cases that count four each; on a clock that is virtual,
-// devices never stand still.
+// Returns the number of samples that a workload computed, for cases with four counted samples each;
+// on a virtual clock, devices are never idle.
 std::size_t session_samples(FakeTime time, std::size_t devices, const std::string& strategies,
                             double ops_per_s, std::chrono::milliseconds verifying) {
   SessionOptions options = options_for(devices, 1 << 12, strategies, {Mode::resident});
-  give_estimates(options);  // no probes, which would be as many as fit their time
+  give_estimates(options);  // no probes, whose number depends on the time
   std::size_t samples = 0;
   g_faults.samples = &samples;
   if (time == FakeTime::is_real) g_faults.verifying = verifying;
@@ -149,10 +149,10 @@ TEST_CASE("devices that stood still warm up again before what is counted") {
     CHECK(session_samples(FakeTime::is_real, setting...) >=
           session_samples(FakeTime::is_virtual, setting...) + times);
   };
-  // After a long verification: once after the first of three cases were verified, and once after
-  // the last of each case but the last.
+  // After a long verification: once after the first verifications of the three cases, and once
+  // after the last one of each case but the last.
   repeats_in_real_time(3, 1u, "equal,dynamic", 1e9, std::chrono::milliseconds(20));
-  // While another worked: in each of four rounds one of them, for the 5 ms of the other.
+  // While another device worked: once in each of four rounds, for the 5 ms of the other.
   repeats_in_real_time(4, 2u, "equal", (1 << 12) / 0.005, std::chrono::milliseconds());
 }
 
@@ -162,7 +162,8 @@ TEST_CASE("rounds go forwards and backwards in turn, so that a drift hits all ca
   give_estimates(options);
   g_faults.sharing = &sharing;
   run(fake_devices(2), options);
-  // Warm-ups of two alone and of both; then alone, alone, both; both, alone, alone; and so on.
+  // Warm-ups of two single devices and of both; then single, single, both; both, single, single;
+  // and so on.
   CHECK(sharing == std::vector<std::size_t>{1, 1, 2, 1, 1, 2, 2, 1, 1, 1, 1, 2, 2, 1, 1});
 }
 
@@ -196,14 +197,14 @@ TEST_CASE("the stop rule wants enough samples, enough time and a narrow interval
   CHECK_FALSE(satisfied(9, 100ms));  // too few
   CHECK_FALSE(satisfied(20, 1ms));   // too short
   CHECK(satisfied(10, 100ms));
-  CHECK(satisfied(3, 2s));  // long: three will do
+  CHECK(satisfied(3, 2s));  // long samples: three suffice
   CHECK_FALSE(satisfied(2, 9s));
   CHECK_FALSE(satisfied(4999, 5us));
-  CHECK(satisfied(5000, 5us));  // short: enough of them
+  CHECK(satisfied(5000, 5us));  // short samples: enough of them
   std::vector<Nanos> wide;
   for (int i = 0; i < 40; ++i) wide.push_back(i % 2 ? 10ms : 20ms);
-  CHECK_FALSE(rule.satisfied(wide));  // interval of 50 %
-  // Of many the interval is looked at now and then.
+  CHECK_FALSE(rule.satisfied(wide));  // an interval of 50 %
+  // With many samples the interval is checked only now and then.
   for (const std::size_t n : {63u, 64u, 100u}) CHECK(satisfied(n, 10ms));
   CHECK_FALSE(satisfied(101, 10ms));
   for (const std::size_t n : {1024u, 1056u}) CHECK(satisfied(n, 4ms));

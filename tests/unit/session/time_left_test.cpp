@@ -1,4 +1,4 @@
-// The estimate behind a progress line.
+// The estimate shown in a progress line.
 #include "lib/session/time_left.hpp"
 
 #include <doctest/doctest.h>
@@ -40,10 +40,10 @@ TEST_CASE("what open cases still take follows from the stop rule, once each has 
   CHECK(time_left({timed_case(2, milliseconds(100))}) == milliseconds(800));  // 10 samples
   CHECK(time_left({timed_case(2, milliseconds(10))}) == milliseconds(480));   // 0.5 s
   CHECK(time_left({timed_case(2, std::chrono::seconds(2))}) ==
-        std::chrono::seconds(1));  // 5 s at most
+        std::chrono::seconds(1));  // at most 5 s
   Case noisy = timed_case(0, Nanos{});
   for (int k = 0; k < 10; ++k) noisy.times.push_back(milliseconds(k % 2 == 0 ? 100 : 110));
-  CHECK(time_left({noisy}) > milliseconds(2000));  // 5 % are not 1 %
+  CHECK(time_left({noisy}) > milliseconds(2000));  // the noise is 5 %, not 1 %
   CHECK_FALSE(time_left({timed_case(3, milliseconds(10)), timed_case(0, Nanos{})}));
 }
 

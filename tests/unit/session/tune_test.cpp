@@ -1,5 +1,5 @@
-// Kernel variants: all are measured, only what verifies is eligible, the fastest is cached and
-// taken; a bad entry is a warning.
+// Kernel variants: all are measured, only verified ones are eligible, and the fastest is cached and
+// used; a bad cache entry causes a warning.
 #include "lib/session/tune.hpp"
 
 #include <doctest/doctest.h>
@@ -16,8 +16,8 @@ using namespace mgpu::test;
 
 namespace {
 
-// The usual kernel, one twice as fast, one that is faster still and wrong, one hardly faster;
-// "missing" is in no table of kernels.
+// Returns the usual kernel, one twice as fast, one that is faster still but wrong, and one hardly
+// faster; "missing" is in no table of kernels.
 FakeKernels variant_kernels() {
   const FakeKernelCode usual = sum_kernels().at("sum_slice");
   const auto faster = [&](double factor) {
@@ -36,7 +36,7 @@ FakeKernels variant_kernels() {
   return {{"usual", usual}, {"quick", faster(2)}, {"wrong", wrong}, {"same", faster(1.005)}};
 }
 
-// Two devices alike, and a suite with these variants.
+// Two identical devices, and a suite with these variants.
 struct TuneBench {
   explicit TuneBench(std::vector<std::string> variants)
       : backend(twins(2), variant_kernels()), devices(backend.enumerate().devices) {
@@ -58,7 +58,7 @@ struct TuneBench {
     made.params.options = {{"shape", "square"}, {"data", "plain"}};
     return made;
   }
-  // The variant that a session takes with this store.
+  // Returns the variant that a session uses with this store.
   std::string taken(const CalibrationStore& from) {
     SessionOptions options = options_on(devices, problem(), {Mode::resident}, "equal");
     options.stop.exactly = 1;

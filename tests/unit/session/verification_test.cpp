@@ -1,4 +1,4 @@
-// When a result is looked at, against what, and which bits are the right ones.
+// When results are verified, against what, and which bits are the right ones.
 #include "lib/session/verification.hpp"
 
 #include <doctest/doctest.h>
@@ -18,7 +18,7 @@ constexpr auto kRight = Verification::Outcome::Status::right,
                kWrong = Verification::Outcome::Status::wrong,
                kUnknown = Verification::Outcome::Status::unknown;
 
-// Results as a test says they are.
+// A workload whose results are set by a test.
 class ScriptedResult final : public Workload {
  public:
   const Shape& shape() const override { return its_shape; }
@@ -96,7 +96,7 @@ TEST_CASE("without verification, or a reference, a result is not wrong and not v
     if (off) checks.options.verify = VerifyLevel::off;
     checks.workload.beyond = !off;
     checks.workload.right = false;
-    checks.record.status = VerifyStatus::passed;  // of an earlier sample
+    checks.record.status = VerifyStatus::passed;  // left by an earlier sample
     const Verification::Outcome outcome = checks.of("a1", true);
     CHECK(outcome.status == kRight);
     CHECK(outcome.digest == "a1");
@@ -149,7 +149,7 @@ TEST_CASE("the right bits are those that most devices computed alone, at least t
   CHECK(digests.agreed() == "a1");  // there is no other
   for (int i = 0; i < 5; ++i) digests.note("b2", {"0:0", "0:1"});
   digests.note("b2", {"0:1"});
-  CHECK(digests.agreed().empty());  // one device alone on each side
+  CHECK(digests.agreed().empty());  // a single device on each side
   digests.note("b2", {"0:1"});
   CHECK(digests.agreed().empty());
   digests.note("b2", {"0:2"});
@@ -215,5 +215,5 @@ TEST_CASE("the time of a long verification is told once, while it has just begun
   for (const char* part : {"80 bands", "40.0 s", "20 of them"})
     CHECK(told.front().find(part) != std::string::npos);
   CHECK(remarks_of({"bands", 80, "20 of them"}, milliseconds(20)).empty());  // 1.6 s
-  CHECK(remarks_of({"bands", 80, ""}, milliseconds(500)).empty());           // it is a sample
+  CHECK(remarks_of({"bands", 80, ""}, milliseconds(500)).empty());  // only a sample is verified
 }

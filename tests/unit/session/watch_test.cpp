@@ -1,4 +1,4 @@
-// What telemetry does to a record: figures, warnings; and that its absence is stated.
+// The effect of telemetry on a record: figures and warnings, and a statement if there is none.
 #include "lib/session/watch.hpp"
 
 #include <doctest/doctest.h>
@@ -25,7 +25,7 @@ TelemetryTrack track(const std::string& of, Gauge gauge, double value, std::uint
   return {of, {reading}};
 }
 
-// A case on 0:0 and 0:1 with `samples` samples.
+// Returns a case on 0:0 and 0:1 with `samples` samples.
 RunRecord recorded(std::size_t samples, std::vector<TelemetryTrack> tracks, bool cpus) {
   RunRecord run;
   run.devices = {"0:0", "0:1"};
@@ -35,7 +35,7 @@ RunRecord recorded(std::size_t samples, std::vector<TelemetryTrack> tracks, bool
   return run;
 }
 
-// Whether each of these words is in the only warning; no words: there is none.
+// Checks that each of these words is in the only warning; without words, that there is none.
 bool says(const std::vector<std::string>& warnings, std::initializer_list<const char*> words) {
   return warnings.size() == (words.size() > 0 ? 1 : 0) &&
          std::all_of(words.begin(), words.end(),
@@ -60,7 +60,7 @@ TEST_CASE("held clocks, other load and other processes are warnings on the rows 
 
 TEST_CASE("how much other programs used of the time that tracks are of, where that disturbs") {
   TelemetryTrack host = track(kHost, Gauge::other_load, 0.8);
-  host.readings.insert(host.readings.begin(), TelemetryReading{});  // the first knows no load
+  host.readings.insert(host.readings.begin(), TelemetryReading{});  // the first reading has no load
   host.readings.push_back(host.readings.back());
   host.readings.back().at = Nanos{900};
   host.readings.back()[Gauge::other_load] = 0.6;
@@ -76,7 +76,7 @@ TEST_CASE("how much other programs used of the time that tracks are of, where th
 TEST_CASE("settings that change while a case is measured are a warning, as is a narrow PCIe link") {
   std::vector<Device> devices(2);
   devices[0].id = "0:0";
-  devices[1].id = "0:7";  // of another case
+  devices[1].id = "0:7";  // a device of another case
   const auto warnings = [&](const DeviceState& before, const DeviceState& after, double lanes) {
     RunRecord run = recorded(5, {track("0:0", Gauge::pcie_width, lanes)}, false);
     add_state_warnings(run, devices, std::vector{before, before}, std::vector{after, after});
@@ -86,7 +86,7 @@ TEST_CASE("settings that change while a case is measured are a warning, as is a 
   CHECK(says(warnings(before, after, 16), {}));
   before[Setting::power_limit] = 700.0;
   before[Setting::pcie_width_max] = after[Setting::pcie_width_max] = 16.0;
-  CHECK(says(warnings(before, after, 16), {}));  // it could not be read any more
+  CHECK(says(warnings(before, after, 16), {}));  // it could no longer be read
   after = before;
   after[Setting::throttle] = std::string("power cap");
   CHECK(says(warnings(before, after, 16), {}));
@@ -107,7 +107,7 @@ TEST_CASE("CPU devices that share fewer cores than they have units are a warning
     add_core_warning(run, devices, cores);
     return run.warnings;
   };
-  CHECK(says(warnings(0), {}));  // not known
+  CHECK(says(warnings(0), {}));  // unknown
   CHECK(says(warnings(2), {}));
   CHECK(says(warnings(1.5), {"0:0, 0:1", "2 compute units", "1.5 cores"}));
   devices[1].type = DeviceType::gpu;

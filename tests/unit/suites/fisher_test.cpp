@@ -1,6 +1,6 @@
-// The fisher suite on the host: that references are right themselves, see what is wrong, and name
-// what the precision cannot hold; how score vectors fall into blocks, partials into a tree, tiles
-// into units; and what is refused.
+// The fisher suite on the host: the references are right, detect wrong results and report what the
+// precision cannot represent; the division of score vectors into blocks, of partials into a tree
+// and of tiles into units; and refusals.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -94,7 +94,7 @@ TEST_CASE("fisher: closed forms have known values and transform as Fisher matric
   CHECK(near(by_rate[0] + 2 * by_rate[1] * dk + by_rate[2] * dk * dk, by_mean[0]));
   CHECK(near(by_rate[2] * dmean * dmean, by_mean[2]));
   CHECK(std::abs(by_rate[1] * dmean + by_rate[2] * dk * dmean) < 1e-12);
-  // Of two outcomes: d/dlogit of p is p (1 - p), so p (1 - p) in logits is 1 / (p (1 - p)) in p.
+  // With two outcomes, d/dlogit of p is p (1 - p), so p (1 - p) in logits is 1 / (p (1 - p)) in p.
   const double p = 1 / (1 + std::exp(-0.8));
   CHECK(near(closed("categorical", {0.8, 0})[0], p * (1 - p)));
   CHECK(near(closed("categorical-free", {p})[0], 1 / (p * (1 - p))));
@@ -102,7 +102,7 @@ TEST_CASE("fisher: closed forms have known values and transform as Fisher matric
   CHECK(std::abs(categorical[0] + categorical[1] + categorical[2]) < 1e-15);
 }
 
-// To 34 digits by the recurrence up to 60 and 15 terms of the asymptotic series.
+// Expected values have 34 digits, by the recurrence up to 60 and 15 terms of the asymptotic series.
 TEST_CASE("fisher: differences of trigamma have all their digits however small they are") {
   const std::tuple<double, double, long double> differences[] = {
       {100000.0, 0x1p-10, 9.7657225613694200197e-14L}, {3.0, 1e-12, 1.5411380631912909800e-13L},
@@ -129,8 +129,8 @@ TEST_CASE("fisher: differences of trigamma have all their digits however small t
 
 namespace {
 
-// One parameter that outweighs all others, or is large: where the textbook's formulas lose their
-// digits. With the elements' values.
+// A family with one parameter that dominates or is large, so that the textbook's formulas lose
+// their digits, and the values of the elements.
 struct Edge {
   const char* family;
   std::vector<double> theta;
@@ -168,7 +168,7 @@ TEST_CASE("fisher: where one parameter outweighs the others, nothing but the rig
     for (std::size_t e = 0; e < edge.values.size(); ++e) {
       CAPTURE(e);
       CHECK(near(right.values[e], edge.values[e], 4e-16));
-      // 16 units in the last place, 8 of the sums, and 76 of logits that are 19 apart.
+      // 16 units in the last place, 8 for the sums, and 76 for logits that are 19 apart.
       CHECK(right.allowed[e] <= 110 * 0x1p-53 * std::abs(right.values[e]));
     }
   }
@@ -256,8 +256,7 @@ TEST_CASE(
   CHECK(large.exponents == std::vector<int>{70, 0});
   CHECK(now == std::vector<float>{1.5f, 2, 0x1p-110f, 1, 0, 3});
   CHECK(large.of(0, 1) == 70);
-  CHECK(large.of(0, 2) ==
-        140);  // of softmax regression: the second class begins with the same column
+  CHECK(large.of(0, 2) == 140);  // softmax regression: the second class begins with the same column
   CHECK(scaled({}, {1, 0x1p-140, 1, -0x1p-142}).exponents == std::vector<int>{0, -140});
   const std::string apart = scaled({}, {1e30, 1, 1e-30, 1}).refused;
   CHECK((has(apart, "column 0") && has(apart, "fp32") && has(apart, "--precision fp64")));
@@ -282,7 +281,7 @@ TEST_CASE("fisher: matrices from drawn scores tend to the closed forms") {
   const Expected cases[] = {
       {"softmax", logits, closed("categorical", logits)},
       {"gaussian", gaussian, {0.25, 0, 0, 0, 0.5, 0, 0, 16, 0, 32}},
-      // At 0, y - p is +-1/2 whatever x, whose components have variance 1/3.
+      // At 0, y - p is +-1/2 for every x, whose components have variance 1/3.
       {"logistic", weights, {1. / 12, 0, 0, 1. / 12, 0, 1. / 12}},
   };
   for (const Expected& expected : cases) {
@@ -338,7 +337,7 @@ TEST_CASE("fisher: the reference of empirical matrices sees one wrong element in
 
 namespace {
 
-// The sum along the fixed tree, by its definition.
+// Returns the sum along the fixed tree, by its definition.
 double tree_sum(const std::vector<double>& leaves, const block_tree::TreeNode& node) {
   if (node.level == 0) return leaves[node.index];
   const double left = tree_sum(leaves, {node.level - 1, node.index * 2});
@@ -346,7 +345,7 @@ double tree_sum(const std::vector<double>& leaves, const block_tree::TreeNode& n
   return right.begin() < leaves.size() ? left + tree_sum(leaves, right) : left;
 }
 
-// What kernels/fisher_combine.cl does with a Combination.
+// Does the same as kernels/fisher_combine.cl with a Combination.
 void carry_out(const Combination& step, std::vector<double>& slots) {
   for (std::uint64_t g = 0; g < step.groups; ++g) {
     std::vector<double> v;
@@ -397,8 +396,8 @@ TEST_CASE(
       std::vector<double> slots = leaves;
       NodeForest forest(items);
       std::vector<block_tree::Range> ranges;
-      // Every second device's slices of random lengths, each made into nodes of at most four levels
-      // as the program does.
+      // Every second slice, of random length, is the device's; each is made into nodes of at most
+      // four levels as in the program.
       bool mine = turn % 3 != 0 || items < 2;
       for (Items at = 0; at < items;) {
         const Items end =

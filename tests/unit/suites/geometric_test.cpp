@@ -1,4 +1,4 @@
-// The geometric suite on the host: what products of blades are, and what the reference finds.
+// The geometric suite on the host: products of blades, and what the reference detects.
 #include <doctest/doctest.h>
 
 #include <cmath>

@@ -1,5 +1,5 @@
-// The kernel suite: descriptors, the sizes that follow from them, which bytes a slice has of an
-// array, and parts of buffers.
+// The kernel suite: descriptors, the sizes derived from them, the bytes of an array that a slice
+// uses, and parts of buffers.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -40,10 +40,10 @@ std::int64_t integer(const char* text, const SliceNumbers& slice = {}) {
   return number.i;
 }
 
-// The message of the Error(input) that it throws; none: empty.
+// Returns the message of the Error(input) that f throws; empty if there is none.
 std::string why(const auto& f) { return refusal(f, ErrorKind::input); }
 
-// A descriptor up to its second argument, with other text for the global size.
+// Returns a descriptor up to its second argument, with this text for the global size.
 std::string start_with(const std::string& global) {
   return "kernel = 'k.cl'\nentry = 'k'\nn = 100\n[launch]\nglobal = " + global +
          "\n[[args]]\nname = 'out'\ntype = 'float'\nmap = 'split'\naccess = 'write'\n";
@@ -136,8 +136,7 @@ TEST_CASE("kernel: a halo has items beside its slice, beyond the array by its ed
   const auto inside = moves(of("none"), 1, {10, 20});
   REQUIRE(inside.size() == 1);
   CHECK((inside[0].device == 0 && inside[0].host == 8 * 4 && inside[0].length == 13 * 4));
-  CHECK(moves(of("none"), 1, {0, 20}).front().device ==
-        2 * 4);  // the two before are left as they are
+  CHECK(moves(of("none"), 1, {0, 20}).front().device == 2 * 4);  // the two before stay unchanged
   const auto periodic = moves(of("periodic"), 1, {0, 100});
   REQUIRE(periodic.size() == 4);
   CHECK((periodic[1].device == 0 && periodic[1].host == 98 * 4));
@@ -359,7 +358,7 @@ TEST_CASE("kernel: records are in the order of their numbers, whoever appended t
   CHECK(one.counter == 1);
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const float first[] = {3, 1, -2, 8, 77, 77},
-              second[] = {nan, 0, 3, -1};  // of the first, the third was not counted
+              second[] = {nan, 0, 3, -1};  // the third of the first was not counted
   const auto of = [&](bool swapped) {
     Records records;
     for (const bool is_first : {!swapped, swapped}) {
@@ -385,7 +384,7 @@ TEST_CASE("kernel: records are in the order of their numbers, whoever appended t
 namespace {
 
 struct Log {
-  std::vector<Bytes> made, freed;  // where they begin
+  std::vector<Bytes> made, freed;  // their beginnings
 };
 
 class NotedPart final : public Buffer {

@@ -1,6 +1,6 @@
 // The lbm suite's own program and workload on the fake backend, which runs kernels/lbm.cl as C++:
-// whatever the flow, the shares, the lattices, the halo depth, the order of a round and the path,
-// every cell is that of a plain loop. And what results are compared with beyond that loop.
+// for all flows, shares, lattices, halo depths, orders of an iteration and paths, every cell equals
+// that of a plain loop. Also tests the physical checks of results.
 #include <doctest/doctest.h>
 
 #include "lib/predict/probe.hpp"
@@ -235,7 +235,7 @@ TEST_CASE("lbm: a flow without bound is what its parameters make, and no device'
   CHECK((has(error.what(), "step ") && has(error.what(), "0.5001")));
   CHECK(suite_named("lbm").optional.caveats(params_with(8, 8, 400, unstable)).size() == 2);
   CHECK(suite_named("lbm").optional.caveats(params_with(8, 8, 400, {})).empty());
-  // Every cell is right, and the flow another one than the vortex that it began as.
+  // Every cell is right, but the flow is no longer the vortex that it began as.
   LbmWorkload wild(params_with(8, 8, 108, unstable));
   const Sample other(wild, {8});
   for (const VerifyLevel level : {VerifyLevel::full, VerifyLevel::sample}) {
@@ -265,7 +265,7 @@ TEST_CASE("lbm: a result can be what the next run begins with") {
 }
 
 TEST_CASE("lbm: a probe does 256 of a thousand rounds, and infers how long all take") {
-  const auto probed = [](unsigned steps) {  // seconds of kernels, and that it took
+  const auto probed = [](unsigned steps) {  // returns seconds of kernels and checks that it took
     LbmWorkload workload(params_with(4, 4, steps, {{"case", "cavity"}}));
     const FakeDevice device = FakeSample::devices(1).front();
     FakeBackend backend({device}, lbm_cl::kernels_of(Flow::cavity));
@@ -299,7 +299,7 @@ struct Computed {
         beginning(problem, {}),
         cells(reference(problem, beginning, {{0, 0, 0}, {problem.n, problem.n, problem.planes}},
                         2)) {}
-  // As cells of another problem.
+  // Compares the cells with the physics of another problem.
   Physics physics_of(const Problem& other) const {
     return compare_physics(other, beginning, std::as_bytes(std::span(cells)), 2);
   }
@@ -336,7 +336,7 @@ TEST_CASE("lbm: a channel starts from rest by viscosity and force, and ends as a
     other.speed *= 1.2F;
     CHECK_FALSE(computed->passes(other));
   }
-  // With two relaxation times walls lie right between cells: the parabola is exact but for
+  // With two relaxation times walls lie exactly between cells: the parabola is exact except for
   // rounding.
   for (std::uint64_t y = 0; y < 16; ++y) {
     const double at = static_cast<double>(y) + 0.5, wanted = 0.05 * 4 * at * (16 - at) / 256;
@@ -350,7 +350,7 @@ TEST_CASE("lbm: a steady cavity at Reynolds number 100 is as Ghia et al. compute
   CHECK(computed.passes());
   CHECK(has(computed.physics_of(computed.problem).told, "Ghia"));
   Problem other = computed.problem;
-  other.speed *= 1.1F;  // of the lid, by which velocities are measured
+  other.speed *= 1.1F;  // speed of the lid, which scales velocities
   other.viscosity *= 1.1;
   CHECK_FALSE(computed.passes(other));
   CHECK_FALSE(has(early.physics_of(early.problem).told, "Ghia"));

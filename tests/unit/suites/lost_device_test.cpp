@@ -1,6 +1,6 @@
-// Results that stay on a device, or come with each slice, when devices are lost in the middle of a
-// sample: suites' own programs on the fake backend. The product's kernel is a product on the host;
-// others compute nothing: what counts is that everything arrived.
+// Results that stay on a device, or are downloaded with each slice, when devices fail in the middle
+// of a sample: the suites' own programs on the fake backend. The matrix product's kernel runs on
+// the host; other kernels compute nothing, because only the arrival of results counts.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -17,7 +17,7 @@ namespace {
 
 constexpr Items kProductItems = 24;
 
-// kernels/matrix.cl's matrix_multiply with tiles of 32 x 32, by rows: C = A B.
+// Computes matrix_multiply of kernels/matrix.cl with tiles of 32 x 32, by rows: C = A B.
 void multiply_tiles(const Grid&, std::span<const FakeArg> args) {
   const auto floats = [&](std::size_t i) {
     return reinterpret_cast<float*>(std::get<std::span<std::byte>>(args[i]).data());
@@ -58,9 +58,9 @@ FakeKernels kernels_of_slices() {
   return all;
 }
 
-// Device 0 has its share of 8 items ready, and nothing more to do, when device 2, which is slow, is
-// lost and half of that one's share comes to it; then it is lost itself. What it had finished
-// before is on no host.
+// Runs a sample with two failures. Device 0 has its share of 8 items ready and nothing more to do
+// when device 2, which is slow, fails and half of its share goes to device 0. Then device 0 fails
+// itself. What it finished before is on no host.
 FakeSample sample_with_losses(Workload& workload, Mode mode, std::uint64_t first_fails_at = 4) {
   std::vector<FakeDevice> devices{fake_device("0:0", 1e9), fake_device("0:1", 1e9),
                                   fake_device("0:2", 1e7)};
@@ -86,7 +86,8 @@ TEST_CASE("lost devices: what stayed on one that had finished its share is compu
     check_right(sample, workload);
     REQUIRE(sample.raw.faults.size() == 2);
     CHECK(sample.raw.faults[1].device == DeviceIndex{0});
-    // Resident, all that it did is lost; end to end, what came down with its slices is not.
+    // Resident, everything it did is lost; end to end, the results downloaded with its slices are
+    // not.
     Items lost = 0;
     for (const Slice& slice : sample.raw.faults[1].lost) lost += slice.size();
     CHECK((mode == Mode::resident ? lost > 8 : lost < 8));
@@ -104,7 +105,7 @@ TEST_CASE("lost devices: matrices at points, and sums of series and surrogates, 
       CAPTURE(axis);
       pac::PacWorkload series(
           pac_params(kProductItems, {{"axis", axis}, {"channels", "1"}, {"sums", "direct"}}));
-      // A slice is six launches: the first device has done its share by then.
+      // A slice is six launches: the first device has finished its share by then.
       CHECK(sample_with_losses(series, mode, *axis == 'b' ? 27 : 15).raw.faults.size() == 2);
       series.merge();
       CHECK_FALSE(has(series.verify(VerifyLevel::full, 3).method, "arrived"));

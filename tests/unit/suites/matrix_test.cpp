@@ -1,6 +1,6 @@
-// How C falls into items and tiles, what a device is given, what is refused; and what the reference
-// says of products at the ends of the range: a chain of fma in IEEE arithmetic passes, nothing
-// else.
+// Division of C into items and tiles, memory and kernels of devices, refusals; and the reference's
+// verdict on products at the ends of the range: a chain of fma in IEEE arithmetic passes, nothing
+// else does.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -232,8 +232,8 @@ TEST_CASE("matrix: what does not fit is refused resident and goes in waves end t
     const Capacity waves = given(device, problem, geometry, Mode::end_to_end);
     CHECK((waves.fits > 0 && waves.fits < geometry.items() && waves.pipeline <= waves.fits));
     CHECK(waves.resident <= device.global_memory);
-    device.global_memory =
-        Bytes{1} << 30;  // less than any one of them: parts of all go by tiles, else a line says so
+    // Less than any one of them: each is processed by tiles, else a message says so.
+    device.global_memory = Bytes{1} << 30;
     const Capacity parts = given(device, problem, geometry, Mode::end_to_end);
     CHECK((parts.fits > 0) == (problem.axis == Axis::tiles));
     CHECK(has(parts.reason, "--axis tiles") == (problem.axis != Axis::tiles));
@@ -321,7 +321,7 @@ struct HostProduct {
   }
   static Real* values(std::span<const std::byte> bytes) {
     return reinterpret_cast<Real*>(
-        const_cast<std::byte*>(bytes.data()));  // the operands are ours until they are uploaded
+        const_cast<std::byte*>(bytes.data()));  // operands may be written until they are uploaded
   }
   Real& a(std::uint64_t row, std::uint64_t k) { return values(operands.a())[row * kInner + k]; }
   Real& b(std::uint64_t k, std::uint64_t column) {
@@ -340,8 +340,7 @@ struct HostProduct {
     for (std::uint64_t e = 0; e < kInner * kColumns; ++e) values(operands.b())[e] *= by;
   }
 
-  // As kernels do; `flush`: what a device does that takes numbers below the smallest normal one for
-  // zero.
+  // Computes as kernels do. With `flush` it treats subnormal numbers as zero, like some devices.
   void compute(bool flush = false) {
     const auto kept = [&](Real x) {
       return flush && std::abs(x) < std::numeric_limits<Real>::min() ? Real{0} : x;
@@ -358,7 +357,7 @@ struct HostProduct {
     }
   }
 
-  // Both checks; empty: right.
+  // Returns the message of both checks; empty if the product is right.
   std::string wrong(bool flushed = false) {
     Reference reference(problem, operands, 2);
     if (flushed) reference.allow_flushing();
@@ -366,7 +365,8 @@ struct HostProduct {
     return sampled.empty() ? reference.check_all(3).message : sampled;
   }
 
-  // Right as it is, and seen if any of the rows that is not sampled has one element that is not.
+  // Checks that the product passes, and that one wrong element in any row that is not sampled is
+  // found.
   void check() {
     compute();
     const std::string message = wrong();
@@ -411,10 +411,10 @@ bool is_subnormal(Real x) {
   return x != 0 && std::abs(x) < std::numeric_limits<Real>::min();
 }
 
-// About the square root of the largest number.
+// A number near the square root of the largest one.
 template <class Real>
 constexpr Real large = sizeof(Real) == 8 ? static_cast<Real>(1e155) : static_cast<Real>(1.5e19);
-// Products with it of its own kind are subnormal.
+// A number whose square is subnormal.
 template <class Real>
 constexpr Real tiny = sizeof(Real) == 8 ? static_cast<Real>(1e-156) : static_cast<Real>(1e-20);
 
@@ -466,7 +466,8 @@ void check_everywhere() {
     CHECK(ends.count(is_infinite<Real>) > 10);
   }
   {
-    HostProduct<Real> against("1", sizeof(Real) == 8 ? "-1e307" : "-1e37");  // sums and beta C do
+    // Sums and beta C overflow.
+    HostProduct<Real> against("1", sizeof(Real) == 8 ? "-1e307" : "-1e37");
     against.scale_a(large<Real>);
     against.scale_b(large<Real>);
     for (std::uint64_t e = 0; e < kRows * kColumns; ++e)

@@ -1,6 +1,6 @@
 // The host side of the merkle suite: reference, hash, geometry, merging, verification, leaves,
-// input and output, and how a tree is cut into launches. What devices compute is tested in
-// tests/opencl.
+// input and output, and the division of a tree into launches. tests/opencl tests the devices'
+// results.
 #include <doctest/doctest.h>
 
 #include <fstream>
@@ -46,7 +46,7 @@ Digest from_hex(const std::string& text) {
   return digest;
 }
 
-// A workload whose devices are played by the reference: roots of all items, handed over as the
+// A workload in which the reference plays the devices: it delivers the roots of all items as the
 // covers of random ranges.
 struct Played {
   Played(TreeKind kind, std::uint64_t leaves, unsigned seed)
@@ -384,7 +384,7 @@ TEST_CASE("merkle: the launches of any height add up to it, each within what its
         CHECK((chain[i].levels >= 1 && chain[i].levels <= (cpu ? 6u : chain[i].group ? 10u : 3u)));
         CHECK(chain[i].group == (!cpu && i + 1 == chain.size()));
         CHECK(((chain[i].flags & (in_leaves | hash_leaves)) != 0) == (i == 0));
-        // Blocks go in exactly where they came out.
+        // A pass reads blocks exactly if the pass before it wrote blocks.
         CHECK(((chain[i].flags & in_blocks) != 0) ==
               (i > 0 && (chain[i - 1].flags & out_blocks) != 0));
         CHECK(((chain[i].flags & out_blocks) != 0) == (cpu && i + 1 < chain.size()));
@@ -440,8 +440,8 @@ TEST_CASE("merkle: end to end, pieces are large enough to hide costs, and as man
                .pipeline *
            (digest_bytes << tree.height);
   };
-  CHECK(piece_of(1 << 18, false) == 4 * mib);  // of 8
-  CHECK(piece_of(1 << 22, false) == 8 * mib);  // of 128
+  CHECK(piece_of(1 << 18, false) == 4 * mib);  // the leaves are 8 MiB
+  CHECK(piece_of(1 << 22, false) == 8 * mib);  // the leaves are 128 MiB
   CHECK(piece_of(1 << 24, false) == 16 * mib);
   CHECK(piece_of(1 << 28, false) == 32 * mib);
   CHECK(piece_of(1 << 18, true) == mib);

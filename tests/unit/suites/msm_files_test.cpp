@@ -1,4 +1,4 @@
-// Files of msm terms: what is read, in each format, and what is refused and why.
+// Files of msm terms: each accepted format, and the refusals with their reasons.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -34,7 +34,7 @@ Terms read_terms(const std::string& text, Curve curve, const std::string& ending
   return terms_from_file(file.path, curve, trust, 2);
 }
 
-// What refusing `text` says; empty: it was not refused.
+// Returns the message with which `text` is refused; empty if it is accepted.
 std::string why(const std::string& text, Curve curve = Curve::bn254, const std::string& ending = "",
                 Trust trust = Trust::nothing) {
   const std::string said =
@@ -45,7 +45,7 @@ std::string why(const std::string& text, Curve curve = Curve::bn254, const std::
 
 struct Refused {
   std::string text;
-  const char* fact;  // of the line that refuses it
+  const char* fact;  // part of the message that refuses it
 };
 
 void check_refused(const std::vector<Refused>& all, Curve curve = Curve::bn254,
@@ -64,8 +64,8 @@ std::string bytes_of(const std::string& digits) {
   return bytes;
 }
 
-// Published vectors of EIP-196 and EIP-2537, whose bytes are digits: a line each of curve, what
-// becomes of it, name, input, and the sum or what our message has to name.
+// Published vectors of EIP-196 and EIP-2537, whose bytes are digits: a line each with the curve,
+// the outcome, the name, the input, and the sum or the fact that our message must name.
 struct EipVector {
   Curve curve;
   bool refused;
@@ -89,7 +89,7 @@ std::vector<EipVector> eip_vectors() {
   return all;
 }
 
-// The sum as EIP-196 and EIP-2537 encode it.
+// Returns the sum as EIP-196 and EIP-2537 encode it.
 std::string encoded_sum(const Terms& terms) {
   const PlainPoint sum =
       host_points(terms.curve()).multiply(terms.point_bytes(0, terms.count()), terms.scalars(), 1);
@@ -256,7 +256,7 @@ TEST_CASE("msm files: points outside the subgroup are refused unless they are tr
   CHECK(read_terms(file("1"), Curve::bls12_381, "", Trust::subgroup).count() == 2);
   CHECK(has(why(file(r), Curve::bls12_381, "", Trust::subgroup), "term 1 (line 3): scalar " + r));
   CHECK(has(why("scalar,x,y\n1,1,3\n", Curve::bls12_381, "", Trust::subgroup), "not on bls12_381"));
-  // BN254 has no outside.
+  // BN254 has no points outside the subgroup.
   const std::string bn254 = "scalar,x,y\n0x" + to_hex(order_of(Curve::bn254)) + ",1,2\n";
   for (const Trust trust : {Trust::nothing, Trust::subgroup})
     CHECK(read_terms(bn254, Curve::bn254, "", trust).scalars()[0] == Scalar{});
@@ -286,7 +286,7 @@ TEST_CASE("msm files: terms are read once: what gives the size gives the workloa
   }
   CHECK(params.size == 1);
   info.optional.resolve(params);
-  CHECK_FALSE(params.options.contains("scalars"));  // nothing is known of those of a file
+  CHECK_FALSE(params.options.contains("scalars"));  // the scalars of a file are unknown
   const auto workload = info.make(params);          // the file is gone
   CHECK(workload->shape().items == 1);
   params.options["scalars"] = "witness";

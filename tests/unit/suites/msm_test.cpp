@@ -1,6 +1,6 @@
-// Host parts of the msm suite: the field against GMP, points and references against OpenSSL,
-// windows that cover scalars and weight their sums, what they cost, and what a device must hold for
-// them.
+// Host parts of the msm suite: the field compared with GMP, points and references compared with
+// OpenSSL, windows that cover scalars and weight their sums, their costs, and the memory that a
+// device needs for them.
 #include <doctest/doctest.h>
 #include <gmpxx.h>
 
@@ -81,7 +81,7 @@ TEST_CASE("msm: hexadecimal numbers are read whole or not at all") {
 
 TEST_CASE("msm: the kernels' constants are those of the curve") {
   const std::string options = field_options(Curve::bn254, false, false);
-  // P_INVERSE as in implementations of EIP-196: -1/p mod 2^32.
+  // P_INVERSE has the value of implementations of EIP-196: -1/p mod 2^32.
   for (const char* part : {"-DLIMBS=8 ", " -DP0=0xd87cfd47u", " -DP7=0x30644e72u",
                            " -DD7=0x60c89ce5u", " -DP_INVERSE=0xe4866389u"})
     CHECK(has(options, part));
@@ -92,7 +92,7 @@ namespace {
 
 constexpr Curve kCurves[] = {Curve::bn254, Curve::bls12_381};
 
-// One term with the point given as a file gives it.
+// Returns one term with the point in the form of a file.
 Terms one_term(Curve curve, const std::string& x, const std::string& y, const Scalar& scalar) {
   Terms terms(curve, 1);
   CHECK_FALSE(host_points(curve).parse(x, y, terms.point(0)).has_value());
@@ -174,8 +174,9 @@ TEST_CASE("msm: a window's sums are weighted by where its bits are") {
       for (const auto& [first, last] :
            {std::pair{0u, windows.count}, std::pair{windows.count / 2, windows.count},
             std::pair{1u, 2u}}) {
-        // As kernels leave them: sums 0 and 1 of a window have its own weight, sum i twice that of
-        // sum i - 1; a narrow window's last is infinity, here all zeros.
+        // Fills the sums as kernels leave them: sums 0 and 1 of a window have the window's weight,
+        // and sum i has twice that of sum i - 1; the last one of a narrow window is infinity, here
+        // all zeros.
         std::vector<std::byte> points((last - first) * windows.bits * affine),
             sums((last - first) * windows.bits * sum);
         host.multiples(points, Scalar{5, 0, 0, 0}, Scalar{7, 0, 0, 0}, 1);
@@ -193,7 +194,7 @@ TEST_CASE("msm: a window's sums are weighted by where its bits are") {
         }
         const PlainPoint expected = host.multiply(points, weights, 1);
         CHECK(host.affine(host.weighted(sums, windows, first, windows.bits)) == expected);
-        // A window's own sum is what it has as the lowest one.
+        // A window's own sum is its sum as the lowest window.
         SumBytes own;
         for (unsigned w = 0; w < last - first; ++w) {
           const SumBytes one =
@@ -221,8 +222,8 @@ TEST_CASE(
   for (const unsigned start : {1u, 5u, 100u, 4000u}) {
     const auto p = testing::oracle(curve).some_point(start);
     points.push_back({"1", p.x, p.y});
-    // The part of it that is outside alone: r times it; and one that is inside, the cofactor times
-    // it.
+    // Splits off the part outside the subgroup, r times the point, and a point inside, the cofactor
+    // times the point.
     const auto almost = multiple(r_less_1, points.back());
     const auto outside = testing::oracle(curve).sum({{"1", almost.x, almost.y}, {"1", p.x, p.y}});
     const auto inside =
@@ -275,7 +276,7 @@ TEST_CASE("msm: the reference has the scalars as given, before they are reduced"
   const auto verdict_of = [](Terms terms) {
     MsmWorkload workload(std::move(terms), {});
     workload.begin_sample();
-    workload.merge();  // of nothing: infinity
+    workload.merge();  // the sum of no terms: infinity
     return workload.verify(VerifyLevel::full, 1);
   };
   for (const Curve curve : kCurves) {
@@ -386,8 +387,8 @@ TEST_CASE("msm: windows that share buckets: passes, and a layout for the fullest
   CHECK(shared.wide == 7);
   CHECK(shared.all_buckets() == 1 << 19);
   CHECK(shared.used_buckets() == 1 << 19);
-  // 7 windows of 2^19 buckets and 6 of half as many: 2^20 points put 2 and 4 digits each into those
-  // below the middle.
+  // 7 windows of 2^19 buckets and 6 of half as many: 2^20 points put 2 and 4 digits respectively
+  // into each bucket below the middle.
   CHECK(shared.digits_in_fullest(1 << 20) == doctest::Approx(7 * 2 + 6 * 4));
   CHECK(windows_of(Curve::bn254, true, 20).digits_in_fullest(1 << 20) == doctest::Approx(4));
   CHECK(passes_of(shared, 1 << 20) == 1);
@@ -479,8 +480,8 @@ TEST_CASE("msm: bits of scalars are counted after folding, fewer bits need fewer
   CHECK(plain[254] == 1);
   BitLengths one{}, wide{};
   wide[253] = 1 << 20;
-  // 14 windows of 16 bits and two of 15: 8 products, 2 squares and 9 reductions of 8 words for each
-  // digit, 12, 2 and 13 twice for each bucket.
+  // 14 windows of 16 bits and two of 15. Each digit takes 8 products, 2 squares and 9 reductions of
+  // 8 words; each bucket takes twice 12, 2 and 13 of them.
   CHECK(least_multiply_adds(Curve::bn254, true, wide, false) ==
         doctest::Approx(16.0 * (1 << 20) * 2392.0 + 2 * 15 * 32768 * 3448.0).epsilon(1e-9));
   one[1] = 1 << 20;

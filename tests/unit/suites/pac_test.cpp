@@ -1,5 +1,5 @@
-// Phase-amplitude coupling on the host: bands, shifts, tables and the reference, which kernels are
-// then compared with.
+// Phase-amplitude coupling on the host: bands, shifts, tables, and the reference with which kernels
+// are compared.
 #include <doctest/doctest.h>
 #ifdef MGPU_WITH_FFTW
 #include <fftw3.h>
@@ -104,8 +104,8 @@ TEST_CASE("pac: the transforms' roots have the orders that butterflies need, and
       CHECK(std::uint64_t{down[i][0]} * up[i][0] % prime == 1);
       CHECK(down[i][1] == (std::uint64_t{down[i][0]} << 32) / prime);
     }
-    // The first pass's first level has powers 0, 1, 2, ... of a root of the whole length, of which
-    // only half a turn is -1.
+    // The first pass's first level has powers 0, 1, 2, ... of a root of the whole length; half the
+    // length is half a turn, which is -1.
     std::uint64_t power = 1;
     for (std::uint64_t i = 0; i < std::uint64_t{1} << (log2_length - 1); ++i)
       power = power * down[1][0] % prime;
@@ -130,7 +130,7 @@ TEST_CASE("pac: means, deviations and z come of exact sums") {
   CHECK(result.z == doctest::Approx((0.75 - 0.5625) / result.deviation));
   CHECK(result_of(moments, 0).z == 0);
   const Moments same{(steps << Moments::observed_bit) + 32767 * steps,
-                     32767 * steps * steps};  // the most there can be
+                     32767 * steps * steps};  // the largest possible value
   CHECK(result_of(same, 32767).deviation == 0);
   CHECK(result_of(same, 32767).mean == 1);
 }
@@ -172,8 +172,8 @@ TEST_CASE(
     "pac: if fp32 can tell no pair nothing is verified; of some pairs, wrong ones are found") {
   const auto file =
       std::filesystem::temp_directory_path() / ("mgpu-pac-" + std::to_string(getpid()) + ".f32");
-  // Oscillations between the bands, which let nothing of them pass, and in the first series in a
-  // band of each kind.
+  // The series oscillate outside the bands, which block the oscillation entirely. The first series
+  // also oscillate inside a band of each kind.
   const auto verdict_of = [&](std::size_t series_in_bands, std::uint64_t sum) {
     std::vector<float> series(3 * 256);
     for (std::size_t i = 0; i < 3; ++i)
@@ -197,8 +197,8 @@ TEST_CASE(
   const Verdict none = verdict_of(0, 0);
   CHECK((none.status == Verdict::Status::off && has(none.method, "18 pairs")));
   CHECK(verdict_of(0, 1).status ==
-        Verdict::Status::failed);  // a sum of surrogates, of which there are none
-  CHECK(verdict_of(1, 0).status == Verdict::Status::failed);  // no index where there is one
+        Verdict::Status::failed);  // there are no surrogates, so their sum must be zero
+  CHECK(verdict_of(1, 0).status == Verdict::Status::failed);  // the index is missing
   std::filesystem::remove(file);
 }
 
@@ -213,7 +213,7 @@ std::filesystem::path series_file(const std::vector<float>& series) {
   return file;
 }
 
-// An oscillation in a drift, which jumps where the series is taken as periodic.
+// Returns an oscillation on a drift; taken as periodic, the series has a jump.
 std::vector<float> drifting(std::size_t samples, double drift) {
   std::vector<float> series(samples);
   for (std::size_t t = 0; t < samples; ++t) {
@@ -224,8 +224,8 @@ std::vector<float> drifting(std::size_t samples, double drift) {
   return series;
 }
 
-// Indices of the problem as a device makes them of amplitudes in `steps` steps of the largest, none
-// of which is shifted.
+// Writes the indices that a device computes from amplitudes quantised to `steps` steps of the
+// largest, none of which is shifted.
 void put_indices(PacWorkload& workload, const Reference& reference, double steps) {
   const Problem& problem = workload.problem();
   for (std::uint64_t f = 0; f < problem.phase.count; ++f) {
@@ -278,7 +278,7 @@ TEST_CASE("pac: what integers make of amplitudes under a drift is right, and mor
       workload.begin_sample();
       put_indices(workload, reference, 50000);
       workload.result()[i].observed_and_sum += std::uint64_t{1 << 14} << Moments::observed_bit;
-      CHECK(status() == Verdict::Status::failed);  // by a thousandth
+      CHECK(status() == Verdict::Status::failed);  // it is wrong by a thousandth
     }
   }
 }

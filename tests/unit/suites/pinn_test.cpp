@@ -1,5 +1,5 @@
 // Suite pinn without devices: the tree of shards, networks in wider ones, solutions, and the check
-// that has to notice what is wrong.
+// that must detect wrong results.
 #include <doctest/doctest.h>
 
 #include <cmath>
@@ -29,7 +29,7 @@ Problem small_problem(Equation equation = Equation::burgers) {
   return problem;
 }
 
-// What a correct device brings of one step, computed by differences.
+// Returns the outcome of one step on a correct device, computed by differences.
 Outcome outcome_of(const Problem& problem, const Network& network) {
   Outcome outcome;
   Ending& whole = outcome.whole;
@@ -176,7 +176,8 @@ TEST_CASE("pinn: what differences confirm passes, and every kind of mistake is f
 
 namespace {
 
-// Adam with differences for gradients, until what points add to a gradient cancels.
+// Trains by Adam with differences as gradients, until the points' contributions to a gradient
+// cancel.
 std::vector<double> trained(const Check& check, const Network& network,
                             const std::vector<Collocation>& points, int steps) {
   std::vector<float> initial(network.count());
@@ -210,8 +211,8 @@ TEST_CASE("pinn: far into a training, rounding of a gradient passes and what is 
   for (const double parameter : trained(check, network, points, 300))
     whole.before.push_back(static_cast<float>(parameter));
   const std::vector<double> parameters(whole.before.begin(), whole.before.end());
-  std::vector<std::vector<double>> added;  // by each point
-  std::vector<double> off;                 // how far rounding may move it, relatively
+  std::vector<std::vector<double>> added;  // contributions to the gradient, by point
+  std::vector<double> off;                 // relative rounding error, by point
   double loss = 0;
   for (const Collocation& point : points) {
     added.push_back(check.gradient(parameters, {point}));
@@ -256,7 +257,7 @@ TEST_CASE("pinn: differences are as exact as the check takes them to be, across 
   problem.layers = problem.width = 1;
   const Check check(problem, {problem.layers, problem.width}, 1);
   const double scale =
-      2 * problem.diffusion();  // -tanh(x / scale) stays as it is: a shock that does not move
+      2 * problem.diffusion();  // -tanh(x / scale) is stationary: a shock that does not move
   const std::vector<double> shock{1 / scale, 0, 0, -1, 0};
   for (int k = -40; k <= 40; ++k) {
     const Collocation point{Collocation::Kind::domain, {0.1 * k * scale, 0.5}, 0};
@@ -274,7 +275,7 @@ TEST_CASE("pinn: findings say when an error was reached first, and thin long cur
   whole.parameters.resize(network.count());
   whole.losses.assign(15000, 0.5F);
   whole.snapshots = {{100, whole.parameters}};
-  Solution nothing;  // a network of zeros is the solution of this
+  Solution nothing;  // a network of zeros solves this equation
   nothing.values.assign(Solution::rows * Solution::columns, 1e-30);
   whole.parameters[network.count() - 1] = 1e-30F;
   const Findings found = findings_of(problem, whole, nothing, 1);
@@ -283,7 +284,7 @@ TEST_CASE("pinn: findings say when an error was reached first, and thin long cur
   CHECK(found.curves[0].rounds.back() == 5000);
   CHECK(found.curves[1].rounds == std::vector<std::uint32_t>{100, 5000});
   REQUIRE(found.milestones.size() == 3);
-  CHECK(found.milestones[0].rounds == 5000);  // at 100 it was 0, which is as wrong as can be
+  CHECK(found.milestones[0].rounds == 5000);  // at 100 it was 0, which is as wrong as possible
   CHECK(found.warnings.empty());
   whole.losses.back() = 100;
   const auto warns = [&](const char* of) {

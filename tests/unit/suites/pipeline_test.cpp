@@ -1,6 +1,6 @@
-// The pipeline suite: what is asked for, the reference, who does what, and its own programs on the
-// fake backend, whose kernels are the host's: whatever the stages by device, the path and the mode,
-// every record is what all stages on the host make of it.
+// The pipeline suite: options, the reference, placement of stages, and its own programs on the fake
+// backend, whose kernels run on the host. For all distributions of stages, paths and modes, every
+// record equals the result of all stages on the host.
 #include <doctest/doctest.h>
 
 #include <random>
@@ -33,7 +33,7 @@ Problem small_problem(std::uint64_t records, const char* batch = "auto", const c
   return problem_of(params_with(records, kAll, "data", batch, width));
 }
 
-// Each kernel as the reference does that stage.
+// Returns kernels that run each stage as the reference does.
 FakeKernels host_stages(const Problem& problem) {
   static constexpr const char* names[] = {"hash", "transform", "product", "reduce"};
   FakeKernels all;
@@ -68,7 +68,7 @@ Planted with_local_memory() {
   return planted;
 }
 
-// A device whose stages take so many seconds.
+// A device whose stages take this number of seconds each.
 class TimedStages final : public DeviceResources, private Stream {
  public:
   TimedStages(DeviceResources& device, std::vector<double> stages)
@@ -171,7 +171,7 @@ TEST_CASE("pipeline: the transform is the sum that defines it, twice it turns wo
 }
 
 TEST_CASE("pipeline: the hash is SHA-256 of the record's bytes, rotated after the eighth word") {
-  // Of 32 bytes of zeros: 66687aadf862bd776c8fc18b8e9f8e20089714856ee233b3902a591d0d5f2925.
+  // The hash of 32 zero bytes: 66687aadf862bd776c8fc18b8e9f8e20089714856ee233b3902a591d0d5f2925.
   CHECK(through("hash", std::vector<std::uint32_t>(8, 0)) ==
         std::vector<std::uint32_t>{0x66687aad, 0xf862bd77, 0x6c8fc18b, 0x8e9f8e20, 0x08971485,
                                    0x6ee233b3, 0x902a591d, 0x0d5f2925});
@@ -254,7 +254,7 @@ TEST_CASE("pipeline: one record, one batch, two and three of them, and ragged la
       PipelineWorkload workload(problem, params);
       FakeKernels kernels = host_stages(problem);
       Problem narrow = problem;
-      narrow.stages.front().width = 8;  // what comes after the reduction
+      narrow.stages.front().width = 8;  // the width after the reduction
       for (const char* name : {"hash", "transform"}) kernels[name] = host_stages(narrow)[name];
       check_right(FakeSample(workload, kernels, {1, 1, 1}, Mode::resident, PeerPath::direct,
                              with_local_memory()),
@@ -311,7 +311,7 @@ TEST_CASE("pipeline: whenever a device is lost, the others begin its sample agai
   RoundsAsked asked{
       "pipeline", {}, {{"stages", stages}, {"place", "pipeline"}, {"width", "16"}, {"batch", "2"}}};
   SuiteParams params = params_with(21, stages, "pipeline", "2");
-  params.seed = 3;  // of the session
+  params.seed = 3;  // the session's seed
   asked.kernels = host_stages(problem_of(params));
   asked.size = 21;
   std::size_t restarted = 0;
@@ -346,7 +346,7 @@ TEST_CASE("pipeline: auto measures every stage on every device, and takes what i
   };
   CHECK(settled(1, 1) == "data");
   CHECK(settled(1, 5) == "pipeline");
-  // Without other devices auto is by data, and what was asked for stays.
+  // Without other devices auto means by data, and an explicit choice stays.
   for (const auto& [place, expected] : std::map<std::string, std::string>{
            {"auto", "data"}, {"pipeline", "pipeline"}, {"data", "data"}}) {
     SuiteParams params = params_with(21, kAll, place);

@@ -1,5 +1,5 @@
-// Every strategy file and every suite folder is in its table, and every suite says of its problems
-// what the command line needs to know before they are made.
+// Every strategy file and every suite folder is in its table, and every suite describes its
+// problems before they are made, as the command line requires.
 #include <doctest/doctest.h>
 
 #include <filesystem>
@@ -15,7 +15,7 @@ namespace {
 
 using Names = std::set<std::string>;
 
-// Of folders and files, without endings.
+// Returns the names of folders and files, without extensions.
 Names names_in(const std::string& folder) {
   Names found;
   for (const auto& entry : std::filesystem::directory_iterator(test::source_folder() / folder))
@@ -25,8 +25,8 @@ Names names_in(const std::string& folder) {
   return found;
 }
 
-// Calls f with the parameters of a suite that it can do: all values of each option in turn, the
-// others as they come; counts are left alone. Returns how many there were.
+// Calls f with valid parameters of a suite: every value of each named option in turn, the other
+// options at their defaults; counts are not varied. Returns the sum of its results.
 std::size_t for_variations(const SuiteInfo& info, const auto& f) {
   std::vector<SuiteParams> all{suite_params(info.name, 96, {}, 1)};
   for (const SuiteOption& option : info.options) {
@@ -42,7 +42,7 @@ std::size_t for_variations(const SuiteInfo& info, const auto& f) {
     try {
       info.check(params);
     } catch (const Error&) {
-      continue;  // not with the other options as they come
+      continue;  // incompatible with the defaults of other options
     }
     tried += f(params);
   }
@@ -70,7 +70,7 @@ TEST_CASE("registration: every suite says what the command line needs to know of
            info.check != nullptr && info.make != nullptr));
     for (const Mode& universal : {Mode::resident, Mode::end_to_end})
       CHECK(std::find(info.modes.begin(), info.modes.end(), universal) != info.modes.end());
-    // Names that files and --mode can have, of a mode that is nobody else's.
+    // Mode names are valid in files and in --mode, and a name means the same mode in all suites.
     for (const Mode& mode : info.modes) {
       CHECK((mode_named(mode.name) == mode && mode.name != "both" && mode.name != "all"));
       for (const SuiteInfo& other : all_suites())
@@ -99,7 +99,7 @@ TEST_CASE("registration: the shape of a problem is known before it is made") {
 
 TEST_CASE("registration: host memory is known of any size, up to what a host with 8 TiB holds") {
   for (const SuiteInfo& info : all_suites()) {
-    if (info.descriptors) continue;  // sizes are the descriptor's
+    if (info.descriptors) continue;  // the descriptor gives the sizes
     for_variations(info, [&](SuiteParams& params) {
       for (params.size = 1; params.size <= std::uint64_t{1} << 40; params.size *= 2) {
         Bytes bytes = 0;
@@ -119,7 +119,7 @@ TEST_CASE("registration: what CPUs are measured with before a run is small, what
         info.check(reference.params);
         CHECK(info.host_bytes(reference.params) <= Bytes{256} << 20);
       } catch (const Error&) {
-        return false;  // not with the other options as they come
+        return false;  // incompatible with the defaults of other options
       }
       return true;
     });

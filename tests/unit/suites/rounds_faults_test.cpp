@@ -1,6 +1,6 @@
-// Whole sessions of suites that go in rounds on the fake backend, with a device that is lost in the
-// middle of a sample, which the others begin again, from a checkpoint where there is one; and with
-// devices that are slowed down on purpose.
+// Whole sessions of iterative suites on the fake backend, with a device that fails in the middle of
+// a sample, which the others restart, from a checkpoint if there is one; and with throttled
+// devices.
 #include <doctest/doctest.h>
 
 #include "suites/common/iterative.hpp"
@@ -18,7 +18,7 @@ FakeKernels kernels_of_rounds(const RoundsAsked& asked) {
                                                                  : lbm::Flow::taylor_green);
 }
 
-// Device 1 is lost at one launch after another.
+// Makes device 1 fail at one launch after another.
 void lose_at_any_launch(RoundsAsked asked, const std::string& every, std::uint64_t from) {
   asked.kernels = kernels_of_rounds(asked);
   asked.options["checkpoint-rounds"] = every;
@@ -50,7 +50,7 @@ Report run_stencil(Options options, std::vector<FakeScript> scripts) {
 }  // namespace
 
 TEST_CASE("rounds: a sample that loses a device is begun again, whenever, and its result right") {
-  // Of each product those in which every two choices meet.
+  // Leaves out combinations, but in each product keeps every pair of choices.
   const auto left_out = [](bool a, bool b, bool c) {
     return !testing::is_thorough() && (a != b) != c;
   };
@@ -113,7 +113,7 @@ TEST_CASE(
   CHECK((checkpoints.may_checkpoint(8) && !checkpoints.may_checkpoint(12)));
   CHECK(checkpoints.place(4) != checkpoints.place(8));
   checkpoints.checkpointed({0, 9}, 8);
-  checkpoints.restart();  // every item comes again
+  checkpoints.restart();  // every item arrives again
   CHECK(checkpoints.begun_from() == 4);
   checkpoints.checkpointed({0, 9}, 8);
   CHECK(checkpoints.checkpointed_rounds() == 4);
@@ -135,7 +135,8 @@ RunRecord run_slowed(const FakeKernels& kernels, const Options& options, std::ui
   return report.runs.front();
 }
 
-// Three devices, the last of which takes twice as long from this fraction of its rounds on.
+// Runs three devices, the last of which takes twice as long from this fraction of its iterations
+// onwards.
 RunRecord run_slowed(const std::string& strategy, double from) {
   Handicap twice;
   twice.slow = 2;
@@ -158,8 +159,8 @@ TEST_CASE("rounds: adaptive finds within 20 rounds the shares of devices that ar
   const RebalanceRecord& moved = run.rebalancer.front();
   CHECK(moved.sample == 0);
   CHECK(moved.first == std::vector<Items>(3, kSlowedSide / 3));
-  // A row takes 1 us and the three launches of a round 15, the slowed device twice as long: 51
-  // rows, 51 and 18 end together.
+  // A row takes 1 us and the three launches of an iteration take 15 us, twice that on the slowed
+  // device: 51, 51 and 18 rows end together.
   std::vector<Items> found;
   for (const RebalanceRecord::Move& move : moved.moves)
     if (move.round <= 20) found = move.shares;

@@ -1,5 +1,5 @@
 // The stencil suite's own programs and workload on the fake backend, whose kernels are plain loops:
-// whatever the shares, the halo depth, the order of a round and the path, every cell is that of the
+// for all shares, halo depths, orders of an iteration and paths, every cell equals that of the
 // reference.
 #include <doctest/doctest.h>
 
@@ -91,7 +91,7 @@ TEST_CASE("stencil: commands bear the number of their round, checkpoints none") 
   check_right(sample, workload);
   using Labels = std::set<std::string>;
   std::map<std::pair<std::uint32_t, std::optional<std::uint32_t>>, Labels> labels;
-  std::map<std::uint32_t, std::vector<std::uint32_t>> order;  // of the kernels' rounds
+  std::map<std::uint32_t, std::vector<std::uint32_t>> order;  // iterations of the kernels
   for (const Command& command : sample.commands()) {
     labels[{command.device.value, command.round}].insert(
         command.label.empty() ? to_string(command.kind) : command.label.text());
@@ -161,7 +161,8 @@ TEST_CASE("stencil blocks: what is exchanged is all that lies around them, and h
       owners.push_back({{static_cast<std::uint32_t>(owners.size())}, {begin, end}});
       begin = end;
     }
-    std::map<std::uint32_t, std::set<std::pair<std::uint64_t, std::uint64_t>>> known;  // by device
+    // Cells per device.
+    std::map<std::uint32_t, std::set<std::pair<std::uint64_t, std::uint64_t>>> known;
     const auto know = [&](std::uint32_t device, const Patch& patch) {
       for (std::uint64_t layer = patch.first; layer < patch.end; ++layer)
         for (std::uint64_t x = patch.left; x < patch.right; ++x) known[device].insert({layer, x});
@@ -227,14 +228,14 @@ TEST_CASE("stencil: a put that does not happen is found, also where a mean would
     StencilWorkload workload(params_with(24, 9, options, 2));
     const Items half = workload.shape().items / 2;
     check_right(Sample(workload, {half, half}), workload);
-    Planted planted;  // a put of each of them, in the same round
+    Planted planted;  // omits a put of each device, in the same iteration
     const Kind kind = workload.problem().kind;
     const unsigned each = kind == Kind::jacobi2d ? 2 : 1;
     planted.forgotten = {{0, {3 * each}}, {1, {3 * each - each + 1}}};
     Sample(workload, {half, half}, Mode::resident, PeerPath::direct, planted);
     CHECK(fails(workload));
     if (kind != Kind::star) continue;
-    double sum = 0;  // of the Parallel Research Kernels' check, which is content with these
+    double sum = 0;  // the check of the Parallel Research Kernels, which accepts these cells
     const auto* const sums = reinterpret_cast<const float*>(workload.result().data());
     for (std::uint64_t i = 0; i < workload.problem().cells(); ++i)
       sum += static_cast<double>(sums[i]);
@@ -242,8 +243,8 @@ TEST_CASE("stencil: a put that does not happen is found, also where a mean would
   }
 }
 
-// The multi-GPU example of NVIDIA prints 22.626 for the first step of its initial state on
-// 8192 x 8192 cells, which is the square root of 8191 / 16.
+// The multi-GPU example of NVIDIA prints 22.626, the square root of 8191 / 16, for the first step
+// of its initial state on 8192 x 8192 cells.
 TEST_CASE("stencil: norms of the change are the host's, and a wrong one is found") {
   StencilWorkload workload(params_with(65, 6, {{"check-every", "1"}, {"initial", "sine"}}));
   check_right(Sample(workload, {20, 45}, Mode::end_to_end), workload);
@@ -265,8 +266,8 @@ TEST_CASE("stencil: an eigenmode decays as it must, and a ramp gives two a step"
     check_right(Sample(workload, {12, 12}), workload);
     REQUIRE(compare_closed_form(workload.problem(), workload.result(), 2));
     CHECK(compare_closed_form(workload.problem(), workload.result(), 2)->wrong.empty());
-    // What a plain loop would not tell: results of one step more, or with another cell, are not the
-    // closed form.
+    // A plain loop would not reveal this: results of one step more, or with another cell, differ
+    // from the closed form.
     Problem other = workload.problem();
     other.steps += 1;
     CHECK_FALSE(compare_closed_form(other, workload.result(), 2)->wrong.empty());
@@ -292,7 +293,8 @@ TEST_CASE("stencil: a problem larger than a device is done by several that have 
   planted.memory = memory;
   check_right(Sample(workload, {42, 86}, Mode::end_to_end, PeerPath::direct, planted), workload);
   params.memory.push_back({2 * memory, 2 * memory});
-  params.memory[0] = {memory / 5, memory / 5};  // one device has room for all: no limit for others
+  // One device has room for everything: no limit for others.
+  params.memory[0] = {memory / 5, memory / 5};
   CHECK(StencilWorkload(params).state_bytes() == 132 * row);
 }
 
@@ -338,7 +340,7 @@ TEST_CASE("stencil: a partition that moves between rounds changes no cell, of st
 
 namespace {
 
-const Planted kRoom = [] {  // for a group of a persistent kernel on each compute unit
+const Planted kRoom = [] {  // room for a group of a persistent kernel on each compute unit
   Planted planted;
   planted.large_groups = true;
   return planted;
@@ -351,7 +353,7 @@ SuiteParams persistent(unsigned steps, Options more = {}, std::uint64_t n = 43) 
 
 using Rounds = std::vector<std::uint32_t>;
 
-// The rounds that launches of each kernel began with.
+// Returns the iterations with which launches of each kernel began.
 std::map<std::string, Rounds> rounds_of(const SuiteParams& params, Mode mode = Mode::resident) {
   StencilWorkload workload(params);
   const Sample sample(workload, {params.size}, mode, PeerPath::direct, kRoom);
@@ -377,7 +379,7 @@ TEST_CASE("stencil: a persistent launch does all steps up to what is looked at, 
     CHECK((found[many] == Rounds{0, 5} && found["jacobi2d"] == Rounds{10}));
   }
   CHECK(rounds_of(persistent(600)).at(many) == Rounds{0, 256, 512});
-  // Nobody knows better: one after another, and nothing else is compiled.
+  // Without a measurement the steps run one by one, and nothing else is compiled.
   const auto by_auto = rounds_of(params_with(43, 5));
   CHECK((by_auto.size() == 1 && by_auto.contains("jacobi2d")));
 }
@@ -394,7 +396,8 @@ TEST_CASE("stencil: persistent steps are refused where work-groups or devices ca
   };
   refused(persistent(5), {43}, {}, "work-groups");               // too few work-items in a group
   refused(persistent(5, {}, 300), {300}, kRoom, "work-groups");  // more tiles than the two
-  refused(persistent(5), {21, 22}, kRoom, "these devices");  // flags of fake devices: the host's
+  // Fake devices have their flags on the host.
+  refused(persistent(5), {21, 22}, kRoom, "these devices");
 }
 
 }  // namespace mgpu::stencil

@@ -1,5 +1,5 @@
-// The tropical suite on the host: what its references say and find, which files and options are
-// refused, and the order in which devices send each other panels of shortest paths.
+// The tropical suite on the host: its references, the files and options that are refused, and the
+// order in which devices send each other panels of shortest paths.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -30,7 +30,7 @@ Problem graph_problem(std::uint64_t n, Options given = {}) {
   return problem_of(params_with(n, given));
 }
 
-// Lengths and vertices before the last, as Floyd and Warshall have it.
+// Lengths and predecessors by the Floyd-Warshall algorithm.
 template <class Number>
 struct Plain {
   explicit Plain(const Problem& problem) : n(problem.rows), weights(n * n), before(n * n, -1) {
@@ -64,7 +64,7 @@ struct Plain {
   std::vector<std::int32_t> before;
 };
 
-// What the graph of a file with this text and ending is.
+// Returns the graph of a file with this text and extension.
 std::vector<std::int32_t> read_text(const std::string& end, const std::string& text,
                                     std::uint64_t n) {
   const auto file =
@@ -150,7 +150,7 @@ TEST_CASE("tropical: a cycle that gains is named, one of length 0 is not refused
     CHECK((has(what, "1 -> 2 -> 3") || has(what, "2 -> 3 -> 1") || has(what, "3 -> 1 -> 2")));
     weights[3 * 4 + 1] = 2 * sign;
     weights[2 * 4 + 2] = -1 * sign;
-    CHECK_THROWS_AS(potentials_of<std::int32_t>(problem, weights), Error);  // a vertex alone
+    CHECK_THROWS_AS(potentials_of<std::int32_t>(problem, weights), Error);  // a loop at one vertex
   }
 }
 
@@ -231,8 +231,8 @@ std::vector<Owner> owners_of(Items items, const std::vector<Items>& ends) {
   return owners;
 }
 
-// What a device does, in order. Whether a signal that ends a wait is the one that was meant is told
-// by its words.
+// A step of a device; steps are in order. The words of a signal show whether it is the one that the
+// wait was meant for.
 struct PanelStep {
   enum class Kind { signal, wait, begin_read, end_read, put } kind;
   DeviceIndex other{};
@@ -240,7 +240,7 @@ struct PanelStep {
   std::string words{};
 };
 
-// As PathsProgram has it.
+// Returns the steps as PathsProgram takes them.
 std::deque<PanelStep> steps_of(const Blocks& blocks, const std::vector<Owner>& owners,
                                DeviceIndex self) {
   using Kind = PanelStep::Kind;
@@ -278,8 +278,8 @@ std::deque<PanelStep> steps_of(const Blocks& blocks, const std::vector<Owner>& o
   return steps;
 }
 
-// Devices that go on in a random order, some of them more often than others: none is ever stuck,
-// reads a panel that is not there or has one overwritten that it reads.
+// Runs the devices in a random order, some of them more often than others, and checks that none is
+// ever stuck, reads a panel that is not there, or has a panel overwritten while it reads it.
 void run_all(const Blocks& blocks, const std::vector<Owner>& owners, std::size_t devices,
              std::mt19937_64& random) {
   std::vector<std::deque<PanelStep>> steps(devices);
@@ -325,7 +325,8 @@ void run_all(const Blocks& blocks, const std::vector<Owner>& owners, std::size_t
     --left;
   }
   for (const auto& of : signals)
-    for (const auto& to : of) CHECK(to.empty());  // or the next sample's would be taken for others
+    // Otherwise the next sample would mistake it for its own.
+    for (const auto& to : of) CHECK(to.empty());
 }
 
 }  // namespace

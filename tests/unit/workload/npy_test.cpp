@@ -1,5 +1,5 @@
-// NumPy files: what is written is read again, and whatever is not such a matrix is refused in one
-// line that says what is accepted.
+// NumPy files: written files can be read again, and other contents are refused with one line that
+// says what is accepted.
 #include "lib/workload/npy.hpp"
 
 #include <doctest/doctest.h>
@@ -20,7 +20,7 @@ struct ScratchNpy {
       std::filesystem::temp_directory_path() / ("mgpu-npy-" + std::to_string(::getpid()) + ".npy");
   ~ScratchNpy() { std::filesystem::remove(file); }
 
-  // A file of version 1.0 (or another), its header padded as NumPy does.
+  // Writes a file of version 1.0 (or another), its header padded as NumPy does.
   void put(std::string dictionary, std::size_t bytes, char version = 1) const {
     const std::size_t head = version == 1 ? 10 : 12;
     while ((head + dictionary.size() + 1) % 64 != 0) dictionary += ' ';
@@ -164,7 +164,7 @@ TEST_CASE("arrays of one to three dimensions are read as rows of the last, other
     CHECK(elements.back() == std::byte{1});
     CHECK_THROWS_AS(read_npy(scratch.file, {24, 2, 4}, elements), Error);
   }
-  CHECK(scratch.refusal().find("(2, 3, 4)") != std::string::npos);  // as a matrix
+  CHECK(scratch.refusal().find("(2, 3, 4)") != std::string::npos);  // not a matrix
   scratch.put(dictionary("<f4", "False", "(2, 3, 2, 2)"), 24 * 4);
   CHECK_THROWS_WITH(read_npy_array(scratch.file), doctest::Contains("three dimensions"));
   scratch.put(dictionary("<f4", "False", "()"), 4);

@@ -1,4 +1,4 @@
-// Loops on a few host threads, and what becomes of exceptions in them.
+// Loops on a few host threads, and exceptions in them.
 #include "lib/workload/parallel_for.hpp"
 
 #include <doctest/doctest.h>
@@ -12,7 +12,7 @@ using namespace mgpu;
 
 namespace {
 
-// What a loop of 1000 threw, by either kind of loop, where index 500 throws `thrown`.
+// Returns the error of a loop of 1000, by either kind of loop, in which index 500 throws `thrown`.
 template <class Thrown>
 Error loop_error(bool team, unsigned threads, const Thrown& thrown) {
   std::optional<Error> got;
@@ -29,7 +29,8 @@ Error loop_error(bool team, unsigned threads, const Thrown& thrown) {
   }
   REQUIRE(got.has_value());
   CHECK(calls >= 501);
-  CHECK(calls <= 500 + static_cast<int>(std::max(threads, 1u)));  // nobody goes on after the first
+  // No thread continues after the first exception.
+  CHECK(calls <= 500 + static_cast<int>(std::max(threads, 1u)));
   return *got;
 }
 

@@ -1,4 +1,4 @@
-// Loops on threads that stay.
+// Loops on persistent threads.
 #include "lib/workload/thread_team.hpp"
 
 #include <doctest/doctest.h>
