@@ -50,7 +50,7 @@ def words(text, accepted, option):
     """Returns a list separated by commas, each word of which must be an accepted one."""
     chosen = [word for word in text.split(",") if word]
     for word in chosen:
-        if word not in expected:
+        if word not in accepted:
             json_input.refuse(f"{option}: '{word}' is not one of {', '.join(accepted)}")
     if not chosen:
         json_input.refuse(f"{option}: names none of {', '.join(accepted)}")
