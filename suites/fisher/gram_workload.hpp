@@ -16,12 +16,12 @@
 
 namespace mgpu::fisher {
 
-class GramWorkload : public Workload, public PeerExchange, public TimedMerge {
+class GramWorkload : public Workload, public PeerExchange {
  public:
   // Throws Error(input), Error(usage), Error(out_of_memory).
   explicit GramWorkload(const SuiteParams& params);
 
-  WorkloadInterfaces interfaces() override { return {.exchange = this, .timed_merge = this}; }
+  WorkloadInterfaces interfaces() override { return {.exchange = this}; }
   const Shape& shape() const override { return shape_; }
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
   Demand demand(const DeviceTraits& device) const override { return demand_of(problem_, device); }
@@ -35,7 +35,6 @@ class GramWorkload : public Workload, public PeerExchange, public TimedMerge {
   void exchange_among(std::span<const DeviceIndex> members) override;
   void begin_sample() override;
   void merge() override;
-  void rehearse_merge(std::size_t parts) override;
   std::string digest() const override;  // SHA-256 of the bytes of F, dim x dim float64
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;  // F, float64
