@@ -10,7 +10,7 @@
 namespace mgpu {
 
 struct ConfigEntry {
-  // As written; section: the last [header], with the prefix of a dotted key.
+  // Section: the last [header], with the prefix of a dotted key. Both as the file writes them.
   std::string section, key;
   // Text of a string; elements of a list, separated by commas; else the value as written.
   std::string value;

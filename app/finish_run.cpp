@@ -83,7 +83,7 @@ std::vector<Miss> failures_of(const Report& report, const std::vector<Miss>& mis
 
 // Prints one line for each device that failed; the tables have the details.
 void tell_faults(const Report& report, bool strict) {
-  // By device: its worst fault (else the first), and the number of faults.
+  // Worst fault (else the first) and number of faults by device.
   std::map<std::string, std::pair<const Fault*, std::size_t>> devices;
   const auto count = [&](const Fault& fault) {
     auto& [worst, faults] = devices.try_emplace(fault.device, &fault, 0).first->second;

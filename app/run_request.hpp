@@ -27,7 +27,7 @@ struct RunRequest {
   Sizes sizes = Sizes::given;
   // Result whose sizes are used if none are given.
   std::optional<std::filesystem::path> sizes_of;
-  // As given; empty: all devices, and in a sweep also the first 2, 4, 8, ...
+  // Numbers of devices that were given; empty: all devices, and in a sweep also the first 2, 4, 8.
   std::vector<std::uint64_t> device_counts;
   std::uint64_t require_devices = 0;
   std::vector<HandicapTerm> handicaps;

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kAroundCase = 0.5;   // in s; warm-up, probes, checking the result
 constexpr double kAroundProblem = 5;  // in s; inputs, their reference, building kernels
-// In s. Times on GPUs vary so little that the minimum number of samples mostly suffices.
+// Seconds. Times on GPUs vary so little that the minimum number of samples mostly suffices.
 constexpr double kSampleOfGpu = 0.1;
 
 bool has_mode(const Problem& problem, Mode mode) {

@@ -19,8 +19,8 @@
 #define JOIN(a, b) JOINED(a, b)
 #define WIDE JOIN(ELEMENT, WIDTH)
 
-// Of a NaN and a number, min and max take the one that is first in the order of the devices: the
-// result is the same on all of them.
+// MIN and MAX of a NaN and a number return the operand of the first device, so that the result is
+// the same on all devices.
 #if defined(SUM)
 #define WITH(a, b) ((a) + (b))
 #elif defined(MIN)

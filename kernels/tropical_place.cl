@@ -1,4 +1,4 @@
-// For updates: the tile that a work-group takes, and the column of A at which k begins.
+// Place of a work-group in an update: the tile that it takes, and the column of A at which k begins.
 //
 // There are `items` rows of tiles from `first` on; those from `gap` on come `gap_size` later.
 #define TILE_OF_GROUP tile_of_group(place_of_tile((uint)get_group_id(0), items, each), first, each, gap, gap_size)

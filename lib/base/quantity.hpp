@@ -21,8 +21,8 @@ Nanos parse_duration(
     std::string_view option,
     std::string_view text);  // 500ns, 10us, 500ms, 2s, 1.5s, 3m, 1h; a unit is required
 
-// For tables and messages: three significant digits with a unit, such as "1.23 ms", "64.0 MiB",
-// "7.96 G".
+// Text for tables and messages: three significant digits with a unit, such as "1.23 ms", "64.0
+// MiB", "7.96 G".
 std::string format_duration(Nanos t);
 std::string format_bytes(double bytes);
 std::string format_si(double value);

@@ -1,4 +1,4 @@
-// Which rank has which device. Several ranks on one host see the same devices: each device is
+// Assigns devices to ranks. Several ranks on one host see the same devices: each device is
 // listed once, and belongs to one of them. Pure functions.
 #pragma once
 

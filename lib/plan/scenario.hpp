@@ -104,7 +104,7 @@ std::vector<Device> devices_of(const Scenario& scenario);
 // Estimates of some devices of a scenario: those that strategies are given, and the real ones.
 struct ScenarioEstimates {
   SetEstimates given, real;
-  // By device, with no other at work; none: as in `real`.
+  // Estimate of each device with no other at work; none: as in `real`.
   std::vector<std::optional<DeviceEstimate>> alone;
 };
 // Returns the estimates of these devices, by position. Throws Error(unsupported) if one of them

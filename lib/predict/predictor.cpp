@@ -84,7 +84,7 @@ void Predictor::time_merge(Backend& backend) {
   const auto time_of = [&](std::int64_t parts) {
     std::vector<Nanos> times;
     for (Nanos all{}; times.size() < kTimes && all < kEnough; all += times.back()) {
-      // In a sample, too, threads sleep and caches are cold when the merge begins.
+      // Lets caches cool down, as they have when a merge begins in a sample.
       if (!backend.is_virtual()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
       const Nanos begin = backend.now();
       timed->rehearse_merge(static_cast<std::size_t>(parts));

@@ -56,7 +56,7 @@ SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger);
 struct ReferenceSizeWork {
   std::vector<std::unique_ptr<Workload>> workloads;  // empty: not made yet
   Nanos preparing{};                                 // time to make the last of them
-  // Of the last workload: see SuiteRate; 0: not measured.
+  // Rate of the host for the last workload (SuiteRate); 0: not measured.
   double host_ops_per_s = 0;
 };
 // Makes that work, which is the same for all devices of a kind.

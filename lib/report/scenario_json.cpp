@@ -360,13 +360,13 @@ Scenario read_scenario_value(const JsonReader& json) {
 
 namespace {
 
-// What a device would take and make of the work, all alone.
+// Time and slices of a device that does all work alone.
 struct Extent {
   double seconds = 0, slices = 0;
 };
 
-// What the others cost a device at most: gathering, putting a part of the result to them, and what
-// goes to two after rounds.
+// Most time that the other devices cost a device: gathering, putting a part of the result to them,
+// and sending halos to two of them after rounds.
 struct Exchanging {
   double gathering = 0, of_part = 0, rounds = 0;  // seconds
 };

@@ -800,10 +800,10 @@ bool Group::is_iterative() const { return given_.workload.iterative() != nullptr
 // Connects the remaining devices again: states of iterative work are in memory of the group, so
 // that programs are useless once it is broken up.
 void Group::connect_those_left() {
-  while (is_iterative() && exchange_.is_lost()) connect_anew();  // may find another failure
+  while (is_iterative() && exchange_.is_lost()) reconnect();  // may find another failure
 }
 
-void Group::connect_anew() {
+void Group::reconnect() {
   for (std::size_t i = 0; i < result_.prepared.size(); ++i) {
     if (result_.prepared[i].program && given_.devices[i].open) release_program(i);
   }

@@ -58,7 +58,7 @@ class Group {
   void release();
   bool is_iterative() const;
   void connect_those_left();
-  void connect_anew();
+  void reconnect();
   RawSample restart_from_checkpoint(const Case& the_case, const SampleRequest& first,
                                     RawSample sample, std::vector<std::size_t>& devices);
   void prepare_device(std::size_t index);

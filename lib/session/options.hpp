@@ -40,7 +40,7 @@ struct SessionOptions {
   SuiteRates suite_rates;       // rates on that set, as far as they are known
   // Noise floors of suites with their options on that set, as far as they are known.
   std::map<std::string, double> noise;
-  // By problem and device id: the kernel variant; missing: the default.
+  // Kernel variant by problem and device id; missing: the default.
   std::vector<std::map<std::string, std::string>> variants;
   std::vector<Handicap> handicaps;  // by device; empty: none is throttled
   // Numbers n of devices, the first n of the set each; from 1 to devices.size().

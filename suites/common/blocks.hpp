@@ -69,7 +69,7 @@ class BlockExchange {
         put(each);
         continue;
       }
-      // What was packed there has been sent.
+      // Starts again at the front of the buffer: its earlier contents have been sent.
       if ((at + each.numbers) * number_ > packed_->size()) at = 0;
       pack(each, *packed_, at);
       peer.put(*packed_, at * number_, landing, each.to, each.landing * number_,

@@ -39,8 +39,8 @@ class ProductProgram : public DeviceProgram {
   Completion publish(Stream& stream) override;  // resident: brings the device's part of C
 
  protected:
-  // What a launch computes, in rows and columns of its buffers: the whole problem, a slice, or a
-  // wave.
+  // Tiles that a launch computes, in rows and columns of its buffers: the whole problem, a slice,
+  // or a wave.
   struct Part {
     Buffer* tiles;
     std::uint32_t first, items, each;  // position and number of its tiles

@@ -46,7 +46,7 @@ class Beginning {
 // a channel, and published results for a cavity.
 struct Physics {
   std::string told;  // what was compared, as a message
-  // What differs by more than the method's error explains; empty if nothing does.
+  // Names the difference that the method's error does not explain; empty if there is none.
   std::string wrong;
 };
 Physics compare_physics(const Problem& problem, const Beginning& beginning,

@@ -76,7 +76,7 @@ class LbmProgram final : public HaloProgram<LbmWorkload>, public MovableProgram 
       pack_, unpack_, copy_kernel_;
   std::unique_ptr<Buffer> along_, across_, file_, fields_;
   std::vector<Ring> pieces_;  // lattices, by piece
-  // By piece: copies of the last checkpoint, on their way to the host.
+  // Copies of the last checkpoint by piece, on their way to the host.
   std::vector<std::unique_ptr<Buffer>> copies_;
   std::optional<BlockExchange> exchange_;
   std::vector<Patch> mine_;  // blocks: patches of the share
