@@ -12,9 +12,9 @@ namespace mgpu {
 
 // A barrier for all threads. A sleeping thread starts up to 50 us late; a spinning one takes a core
 // from a CPU device.
-class Together::RebalancePoint {
+class Together::Barrier {
  public:
-  RebalancePoint(std::size_t participants, bool sleeps) : members_(participants), sleeps_(sleeps) {}
+  Barrier(std::size_t participants, bool sleeps) : members_(participants), sleeps_(sleeps) {}
 
   // Waits until all have arrived; the last one calls `then` before any continues. Returns false
   // when one has left.
@@ -165,9 +165,8 @@ class Together::ThreadPool {
         who(who_.begin(), who_.end()),
         enqueue(std::move(enqueue_)),
         limits(backend.limits()),
-        rebalance_point(who_.size(),
-                        std::any_of(who_.begin(), who_.end(),
-                                    [&](DeviceIndex d) { return is_cpu(*devices[d.value]); })),
+        barrier(who_.size(), std::any_of(who_.begin(), who_.end(),
+                                         [&](DeviceIndex d) { return is_cpu(*devices[d.value]); })),
         watches(who_.size()),
         over(who_.size()) {
     // Only one thread asks the caller whether to stop.
@@ -179,7 +178,7 @@ class Together::ThreadPool {
   const std::vector<DeviceIndex> who;
   const std::function<void(DeviceIndex)> enqueue;
   WaitLimits limits;
-  RebalancePoint rebalance_point;
+  Barrier barrier;
   FirstError first;
   std::atomic<bool> stopped = false;
   std::vector<DriverWatch> watches;  // indexed like `who`
@@ -224,7 +223,7 @@ void Together::serve(ThreadPool& thread_pool, std::size_t index) {
   thread_pool.watches[index].begin();
   const WaitPolicy look = ThreadPool::is_cpu(device) ? WaitPolicy::sleep : WaitPolicy::spin;
   try {
-    while (thread_pool.series.goes_on() && thread_pool.rebalance_point.meet([] {})) {
+    while (thread_pool.series.goes_on() && thread_pool.barrier.meet([] {})) {
       HostInterval& mine = thread_pool.series.current[index];
       mine.begin = backend_.now();
       thread_pool.enqueue(self);
@@ -232,14 +231,14 @@ void Together::serve(ThreadPool& thread_pool, std::size_t index) {
       wait_for(backend_, device, batch, thread_pool.limits, look);
       mine.end = backend_.now();
       device.take(batch);
-      if (!thread_pool.rebalance_point.meet([&] { thread_pool.series.ended(); })) break;
+      if (!thread_pool.barrier.meet([&] { thread_pool.series.ended(); })) break;
     }
   } catch (const Error& error) {
     keep(blame_for(self, error), thread_pool.first);
-    thread_pool.rebalance_point.leave();
+    thread_pool.barrier.leave();
   } catch (...) {
     thread_pool.first.keep();
-    thread_pool.rebalance_point.leave();
+    thread_pool.barrier.leave();
   }
   thread_pool.over[index] = true;
 }
@@ -250,7 +249,7 @@ void Together::leave_inside(ThreadPool& thread_pool, std::size_t index) {
   const std::string what =
       "the driver of device " + device.resources().traits().id + " did not return from a call";
   keep({Error(ErrorKind::timeout, what), thread_pool.who[index]}, thread_pool.first);
-  thread_pool.rebalance_point.leave();
+  thread_pool.barrier.leave();
 }
 
 // Keeps the error before the other threads are released: one of them that times out afterwards must

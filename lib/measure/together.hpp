@@ -54,7 +54,7 @@ class Together {
 
  private:
   class Series;
-  class RebalancePoint;
+  class Barrier;
   class ThreadPool;
   std::vector<TogetherSample> on_threads(std::span<const DeviceIndex> who,
                                          const Repetitions& repetitions,

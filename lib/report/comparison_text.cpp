@@ -322,11 +322,11 @@ constexpr const char* kShareSchema =
     R"({"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1})";
 constexpr const char* kProbabilitySchema = R"({"type": "number", "minimum": 0, "maximum": 1})";
 
-template <auto Participant>
-constexpr auto method = [](const ComparisonDocument& of) { return of.comparison.*Participant; };
-template <auto Participant>
+template <auto Member>
+constexpr auto method = [](const ComparisonDocument& of) { return of.comparison.*Member; };
+template <auto Member>
 constexpr auto bootstrap =
-    [](const ComparisonDocument& of) { return of.comparison.options.bootstrap.*Participant; };
+    [](const ComparisonDocument& of) { return of.comparison.options.bootstrap.*Member; };
 
 }  // namespace
 

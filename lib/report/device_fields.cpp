@@ -99,9 +99,9 @@ struct MeasuredTime {
 
 bool is_measured(const Capability&, bool zero) { return !zero; }
 
-template <auto Participant>
+template <auto Member>
 Field<Capability> rate(const char* name) {
-  return field_as<MeasuredRate, Participant>(name).null_unless(is_measured);
+  return field_as<MeasuredRate, Member>(name).null_unless(is_measured);
 }
 
 }  // namespace

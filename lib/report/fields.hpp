@@ -244,9 +244,9 @@ JsonValue schema_of_value(const Field<Record>& field, JsonValue& definitions) {
 }
 
 template <auto... Path>
-struct Participant;
+struct Member;
 template <auto First, auto... Rest>
-struct Participant<First, Rest...> {
+struct Member<First, Rest...> {
   using Record = typename RecordOf<decltype(First)>::type;
   using Value = std::remove_cvref_t<decltype(reach<First, Rest...>(std::declval<Record&>()))>;
 };
@@ -256,9 +256,9 @@ struct Participant<First, Rest...> {
 // Returns a row for the member at the end of `Path`, whose values are of kind K.
 template <typename K, auto... Path>
 auto field_as(const char* name, const char* meaning = "") {
-  using Participant = field_access::Participant<Path...>;
-  using Record = typename Participant::Record;
-  using T = typename Participant::Value;
+  using Member = field_access::Member<Path...>;
+  using Record = typename Member::Record;
+  using T = typename Member::Value;
   return Field<Record>{name, meaning,
                        [](const Field<Record>& field, const Record& record, JsonValue& object) {
                          field_access::write_value<K>(field, record,
@@ -272,8 +272,8 @@ auto field_as(const char* name, const char* meaning = "") {
 
 template <auto... Path>
 auto field(const char* name, const char* meaning = "") {
-  return field_as<Kind<Unwrapped<typename field_access::Participant<Path...>::Value>>, Path...>(
-      name, meaning);
+  return field_as<Kind<Unwrapped<typename field_access::Member<Path...>::Value>>, Path...>(name,
+                                                                                           meaning);
 }
 
 // Returns a row whose value `Get` computes from the record for writing. Reading assigns the member
@@ -326,16 +326,16 @@ Field<Record> many(decltype(Field<Record>::write) write, decltype(Field<Record>:
 }
 
 // Returns a row that includes the rows of a described member next to the record's own.
-template <auto Participant>
+template <auto Member>
 auto spread() {
-  using Record = typename field_access::Participant<Participant>::Record;
-  using T = typename field_access::Participant<Participant>::Value;
+  using Record = typename field_access::Member<Member>::Record;
+  using T = typename field_access::Member<Member>::Value;
   return many<Record>(
       [](const Field<Record>&, const Record& record, JsonValue& object) {
-        write_fields(description<T>().fields, record.*Participant, object);
+        write_fields(description<T>().fields, record.*Member, object);
       },
       [](const Field<Record>&, const JsonReader& object, Record& record) {
-        read_record(object, record.*Participant);
+        read_record(object, record.*Member);
       },
       [](const Field<Record>&, JsonValue& definitions) {
         return schema_of_fields(description<T>().fields, "", nullptr, definitions);

@@ -43,7 +43,7 @@ RunRecord without_figures(const RunRecord& run) {
   bare.metrics = {};
   bare.worst_round.reset();
   bare.chain.reset();
-  bare.rebalancer.clear();
+  bare.rebalances.clear();
   bare.bottleneck = {};
   bare.timeline = {};
   bare.telemetry.clear();

@@ -189,7 +189,7 @@ struct RunRecord {
   std::optional<std::uint32_t> worst_round;
   // Phases in sample_index, if items are stages of a pipeline on several devices.
   std::optional<ChainPhases> chain;
-  std::vector<RebalanceRecord> rebalancer;  // samples of the last run with rebalancing
+  std::vector<RebalanceRecord> rebalances;  // samples of the last run with rebalancing
   Bottleneck bottleneck;
   VerifyRecord verify;
   std::vector<Fault> faults;

@@ -104,9 +104,9 @@ template <auto... Path>
 Field<PerDevice> part(const char* name, const char* meaning = "") {
   return field<&PerDevice::parts, Path...>(name, meaning).null_unless(parts_known);
 }
-template <auto Participant>
+template <auto Member>
 Field<PerDevice> exchange_part(const char* name, const char* meaning) {
-  return part<&DeviceParts::exchange_times, Participant>(name, meaning).when(has_exchange_times);
+  return part<&DeviceParts::exchange_times, Member>(name, meaning).when(has_exchange_times);
 }
 
 }  // namespace
@@ -490,10 +490,10 @@ const RunRecord* case_of(const RunRecord& run) { return &run; }
 const RunRecord* case_of(const Report&) { return nullptr; }
 
 // Writes faults with their sentences, which depend on their case.
-template <auto Participant, typename Record>
+template <auto Member, typename Record>
 void put_faults(const Field<Record>& field, const Record& record, JsonValue& object) {
   JsonValue list = json_list();
-  for (const Fault& fault : record.*Participant) {
+  for (const Fault& fault : record.*Member) {
     JsonValue one = Kind<Fault>::write(fault);
     put(one, "text", fault_sentence(fault, case_of(record)));
     append(list, std::move(one));
@@ -501,10 +501,10 @@ void put_faults(const Field<Record>& field, const Record& record, JsonValue& obj
   put(object, field.name, std::move(list));
 }
 
-template <auto Participant>
+template <auto Member>
 auto faults_of(const char* meaning) {
-  auto row = field<Participant>("faults", meaning);
-  row.write = put_faults<Participant>;
+  auto row = field<Member>("faults", meaning);
+  row.write = put_faults<Member>;
   return row;
 }
 
@@ -572,7 +572,7 @@ const Description<RunRecord>& description<RunRecord>() {
                                 "of a chain of stages of which several devices have some, in the "
                                 "sample that is shown; absent: there is none")
            .if_any(),
-       field<&RunRecord::rebalancer>("borders",
+       field<&RunRecord::rebalances>("borders",
                                      "of iterative work, the samples of the last run in "
                                      "which shares were rebalanced; absent: in none")
            .if_any()

@@ -205,10 +205,10 @@ std::string moved_borders(const RunGroup& group) {
   std::string words;
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const RunRecord& run = *group.runs[k];
-    if (run.rebalancer.empty()) continue;
-    const RebalanceRecord& first = run.rebalancer.front();
+    if (run.rebalances.empty()) continue;
+    const RebalanceRecord& first = run.rebalances.front();
     words += fmt::format(" {} moved borders in {} of {} samples, the first time after round {}",
-                         group.labels[k], run.rebalancer.size(), run.samples.size(),
+                         group.labels[k], run.rebalances.size(), run.samples.size(),
                          grouped(std::uint64_t{first.moves.front().round}));
     if (first.first.size() <= kToldDevices)
       words += fmt::format(": from {} to {}", percentages(first.first),

@@ -179,7 +179,7 @@ class Recorder {
     input.time = run.time.median;
     input.predicted = run.plan.predicted;
     for (const std::size_t i : set) input.alone.push_back(alone(i));
-    if (const auto ceiling = roof_of_case(the_case); ceiling && time > 0) {
+    if (const auto ceiling = ceiling_of_case(the_case); ceiling && time > 0) {
       run.work.ceiling = ceiling->kind;
       input.roofline_fraction = ceiling->seconds / time;
     }
@@ -189,7 +189,7 @@ class Recorder {
     if (the_case.prediction.estimates.chain) add_chain(run);
     for (std::size_t k = 0; k < the_case.samples.size(); ++k)
       if (!the_case.samples[k].moves.empty())
-        run.rebalancer.push_back(rebalancer(the_case, earlier + k, the_case.samples[k], set));
+        run.rebalances.push_back(rebalance_of(the_case, earlier + k, the_case.samples[k], set));
     run.bottleneck = find_bottleneck(run.timeline);
     for (std::size_t n = 0; n < set.size(); ++n)
       run.per_device.push_back(per_device(run, the_case, parts[n], set[n]));
@@ -217,8 +217,8 @@ class Recorder {
 
   // Returns the rebalances of a sample, whose shares are by participant, with shares by device of
   // the set.
-  static RebalanceRecord rebalancer(const Case& the_case, std::size_t number,
-                                    const RawSample& sample, std::span<const std::size_t> set) {
+  static RebalanceRecord rebalance_of(const Case& the_case, std::size_t number,
+                                      const RawSample& sample, std::span<const std::size_t> set) {
     const auto by_device = [&](const std::vector<Items>& shares) {
       std::vector<Items> all(set.size());
       for (std::size_t participant = 0;
@@ -256,15 +256,15 @@ class Recorder {
 
   // Returns the ceiling of the devices that share the case's work. None if one was not calibrated,
   // or is gone.
-  std::optional<Ceiling> roof_of_case(const Case& the_case) const {
+  std::optional<Ceiling> ceiling_of_case(const Case& the_case) const {
     const Calibration& known = given_.options.calibration;
     std::vector<DeviceCeiling> devices;
     LinkCeiling link;
     bool cpu = false;  // a CPU copies with its cores, not over a link
     const std::size_t count = the_case.devices.size();
     for (const std::size_t i : the_case.devices) {
-      if (i >= given_.roofs.size() || !given_.roofs[i]) return std::nullopt;
-      const DeviceCeiling& ceiling = devices.emplace_back(*given_.roofs[i]);
+      if (i >= given_.ceilings.size() || !given_.ceilings[i]) return std::nullopt;
+      const DeviceCeiling& ceiling = devices.emplace_back(*given_.ceilings[i]);
       link.up += ceiling.capability.pinned_up;
       link.down += ceiling.capability.pinned_down;
       cpu |= given_.devices[i].facts.is_cpu();
@@ -383,7 +383,7 @@ RecordedGroup recorded(const GroupRequest& request) {
                       {}};
   const auto& known = request.options.calibration.devices;
   for (std::size_t i = 0; i < request.devices.size(); ++i) {
-    std::optional<DeviceCeiling>& ceiling = group.roofs.emplace_back();
+    std::optional<DeviceCeiling>& ceiling = group.ceilings.emplace_back();
     if (OpenDevice* const open = request.devices[i].open.get();
         open != nullptr && i < known.size() && known[i])
       ceiling = {*known[i], request.workload.demand(open->resources().traits())};

@@ -24,7 +24,7 @@ Fault consider(std::string_view call, const Place& place, std::string kernel, st
   fault.action = fault.value != CL_SUCCESS ? Action::error : Action::none;
   if (fault.action == Action::error) return fault;
   fault = script.at({call, place.id(), std::move(kernel), bytes});
-  if (fault.action == Action::mark_failed || fault.action == Action::die) {
+  if (fault.action == Action::lose || fault.action == Action::die) {
     const auto code = static_cast<cl_int>(fault.value);
     if (place.context) place.context->lost = code;
     if (place.device && (fault.action == Action::die || !place.context)) place.device->dead = code;

@@ -181,7 +181,7 @@ void Script::read_action(Rule& rule, const std::string& text) {
                                     {"flip", Action::flip, Takes::nothing},
                                     {"stamps", Action::stamps, Takes::stamps},
                                     {"vanish", Action::vanish, Takes::nothing},
-                                    {"lose", Action::mark_failed, Takes::code, -5},
+                                    {"lose", Action::lose, Takes::code, -5},
                                     {"die", Action::die, Takes::code, -5},
                                     {"note", Action::note, Takes::nothing}};
   const std::size_t colon = std::min(text.find(':'), text.size());

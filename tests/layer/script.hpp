@@ -76,7 +76,7 @@ enum class Action {
   flip,
   stamps,
   vanish,
-  mark_failed,
+  lose,
   die,
   note
 };

@@ -46,7 +46,7 @@ void add_rounds_and_chain(RunRecord& run) {
   run.metrics.efficiency = made.efficiency;
   run.bottleneck.free_exchange = Nanos{5};
   run.worst_round = 7;
-  run.rebalancer = {{2, {10, 10}, {{4, {12, 8}}, {8, {13, 7}}}}, {3, {13, 7}, {{16, {14, 6}}}}};
+  run.rebalances = {{2, {10, 10}, {{4, {12, 8}}, {8, {13, 7}}}}, {3, {13, 7}, {{16, {14, 6}}}}};
   run.chain = ChainPhases{
       Nanos{10}, Nanos{20}, {1},
       Nanos{30}, Nanos{33}, {{{0}, Name("hash"), Nanos{25}}, {{1}, Name("reduce"), Nanos{30}}}};

@@ -191,12 +191,12 @@ const Variant kVariants[] = {
     {"borders that moved in one sample of two devices",
      {2},
      [](Report&, RunRecord& run) {
-       run.rebalancer = {{0, {500, 500}, {{4, {400, 600}}, {8, {333, 667}}}}};
+       run.rebalances = {{0, {500, 500}, {{4, {400, 600}}, {8, {333, 667}}}}};
      }},
     {"borders that moved in two samples of many devices",
      {2},
      [](Report&, RunRecord& run) {
-       run.rebalancer = {{0, {1, 1, 1, 1, 1}, {{1024, {2, 1, 1, 1, 0}}}},
+       run.rebalances = {{0, {1, 1, 1, 1, 1}, {{1024, {2, 1, 1, 1, 0}}}},
                          {1, {2, 1, 1, 1, 0}, {{4, {1, 1, 1, 1, 1}}}}};
      }},
     {"what auto chose",

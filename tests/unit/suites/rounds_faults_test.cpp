@@ -155,8 +155,8 @@ TEST_CASE("rounds: a slow-down from a fraction on begins at that fraction of the
 
 TEST_CASE("rounds: adaptive finds within 20 rounds the shares of devices that are not alike") {
   const RunRecord run = run_slowed("adaptive:start=equal", 0);
-  REQUIRE(run.rebalancer.size() >= 1);
-  const RebalanceRecord& moved = run.rebalancer.front();
+  REQUIRE(run.rebalances.size() >= 1);
+  const RebalanceRecord& moved = run.rebalances.front();
   CHECK(moved.sample == 0);
   CHECK(moved.first == std::vector<Items>(3, kSlowedSide / 3));
   // A row takes 1 us and the three launches of an iteration take 15 us, twice that on the slowed
