@@ -110,6 +110,10 @@ std::vector<SizedDevice> sized_devices(const Problem& problem, std::span<const D
   return known;
 }
 
+Nanos time_of_size(const Problem& like, std::uint64_t size, std::span<const SizedDevice> devices) {
+  return from_seconds(Sized(like, size).fastest(devices).second);
+}
+
 ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices,
                        const SizeLimits& limits) {
   std::optional<ChosenSize> best;

@@ -35,6 +35,9 @@ struct SizedDevice {
 std::vector<SizedDevice> sized_devices(const Problem& problem, std::span<const Device> devices,
                                        const SuiteRates& rates);
 
+// Returns the time of a problem of this size on the device that is fastest alone.
+Nanos time_of_size(const Problem& like, std::uint64_t size, std::span<const SizedDevice> devices);
+
 // Limit that prevents a problem from taking as long as `aim`.
 enum class SizeLimit { none, input, host_time, host_memory, device_memory };
 

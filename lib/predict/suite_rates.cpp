@@ -201,33 +201,49 @@ SuiteRate line_through(const SuiteRate& smaller, SuiteRate larger) {
   return larger;
 }
 
+namespace {
+
+void add_workload(Backend& backend, const Problem& problem, ReferenceSizeWork& work) {
+  const Nanos begin = backend.now();
+  work.workloads.push_back(problem.suite->make(problem.params));
+  const WaitLimits& limits = backend.limits();
+  work.workloads.back()->set_host_watch({limits.stop, nullptr, limits.answer + limits.build});
+  work.preparing = backend.now() - begin;
+}
+
+}  // namespace
+
 ReferenceSizeWork work_of_reference_size(Backend& backend, const Problem& like, bool cpu,
                                          Bytes most) {
   ReferenceSizeWork work;
-  const auto add = [&](const Problem& problem) {
-    const Nanos begin = backend.now();
-    work.workloads.push_back(problem.suite->make(problem.params));
-    const WaitLimits& limits = backend.limits();
-    work.workloads.back()->set_host_watch({limits.stop, nullptr, limits.answer + limits.build});
-    work.preparing = backend.now() - begin;
-  };
   const Problem reference = problem_of_reference_size(like, cpu, most);
-  add(reference);
+  add_workload(backend, reference, work);
   if (!work.workloads.front()->shape().superlinear) return work;
   Problem smaller =
       problem_of_size(like, std::max<std::uint64_t>(1, reference.params.size / kSmaller));
   smaller.params.cpus = cpu;
-  add(smaller);
+  add_workload(backend, smaller, work);
+  return work;
+}
+
+ReferenceSizeWork work_of_size(Backend& backend, const Problem& like, std::uint64_t size,
+                               bool cpu) {
+  Problem problem = problem_of_size(like, size);
+  problem.params.cpus = cpu;
+  if (like.suite->optional.make_short != nullptr) like.suite->optional.make_short(problem.params);
+  ReferenceSizeWork work;
+  add_workload(backend, problem, work);
   return work;
 }
 
 namespace {
 
 // Verifies the last result of the program with the suite's reference, which is computed for it.
-void verify(Backend& backend, OpenDevice& device, Workload& workload, DeviceProgram& program) {
+void verify(Backend& backend, OpenDevice& device, Workload& workload, DeviceProgram& program,
+            VerifyLevel level) {
   complete(backend, device, program.publish(device.stream()));
   merge_after_probe(backend, device, workload, program);
-  const Verdict verdict = workload.verify(VerifyLevel::full, 1);
+  const Verdict verdict = workload.verify(level, 1);
   if (verdict.status == Verdict::Status::failed)
     throw Error(ErrorKind::device, "computed a wrong result: " + verdict.message);
 }
@@ -240,7 +256,7 @@ std::optional<SuiteRate> measure_rate_at_reference_size(Backend& backend, Execut
   Workload& last = *work.workloads.back();
   const auto measure_host = [&](DeviceProgram& program) {
     const Nanos begin = backend.now();
-    verify(backend, device, last, program);
+    verify(backend, device, last, program, work.verify);
     const double spent = seconds(work.preparing + backend.now() - begin);
     if (spent > 0)
       work.host_ops_per_s =

@@ -58,10 +58,14 @@ struct ReferenceSizeWork {
   Nanos preparing{};                                 // time to make the last of them
   // Rate of the host for the last workload (SuiteRate); 0: not measured.
   double host_ops_per_s = 0;
+  VerifyLevel verify = VerifyLevel::full;  // how the host verifies it
 };
 // Makes that work, which is the same for all devices of a kind.
 ReferenceSizeWork work_of_reference_size(Backend& backend, const Problem& like, bool cpu,
                                          Bytes most = ~Bytes{0});
+
+// Makes work of another size, which is not the reference.
+ReferenceSizeWork work_of_size(Backend& backend, const Problem& like, std::uint64_t size, bool cpu);
 
 // Measures the rate of that work, with its unit. `with_host`: also measures how fast the host
 // prepares and verifies it. Blocks and throws as measure_suite_rate; a wrong result is

@@ -6,6 +6,7 @@
 #include <span>
 #include <string>
 
+#include "lib/predict/size_choice.hpp"
 #include "lib/predict/suite_rates.hpp"
 #include "lib/session/group.hpp"
 
@@ -23,6 +24,16 @@ void measure_missing_rates(Backend& backend, Executor& executor, const Problem& 
                            const std::map<std::string, std::string>& variants,
                            std::span<SessionDevice> devices, SuiteRates& rates,
                            const RateFailed& failed, std::size_t turns = 0);
+
+// Chooses the size of a problem that has none: executes small ones on one device of each kind, each
+// larger than the one before, until the rates tell which size is nearest to the aim within the
+// limits. Sets `rates`, of all devices of those kinds, which are none if nothing could be executed;
+// the size is then the last that was tried. `verify`: how the host checks each trial, whose time
+// counts for `limits.host`.
+std::uint64_t size_by_trials(Backend& backend, Executor& executor, const Problem& problem,
+                             const std::map<std::string, std::string>& variants,
+                             std::span<SessionDevice> devices, const SizeLimits& limits,
+                             VerifyLevel verify, SuiteRates& rates, const RateFailed& failed);
 
 // Removes the rates of CPUs: other programs use CPUs as well, so that an old figure would be worse
 // than none.

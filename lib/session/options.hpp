@@ -14,6 +14,7 @@
 #include "lib/exec/wait.hpp"
 #include "lib/measure/telemetry_sources.hpp"
 #include "lib/plan/strategy.hpp"
+#include "lib/predict/size_choice.hpp"
 #include "lib/predict/suite_rates.hpp"
 #include "lib/report/journal.hpp"
 #include "lib/session/stop_rule.hpp"
@@ -33,6 +34,10 @@ struct Continued {
 
 struct SessionOptions {
   std::vector<Problem> problems;
+  // If given, problems have no sizes: each is made short, and gets a size within these limits just
+  // before it is measured.
+  std::optional<SizeLimits> sizes_within;
+  bool only_builds = false;  // kernels are built for the driver's cache; nothing is measured
   std::vector<Mode> modes;
   std::vector<StrategyChoice> strategies;
   std::vector<Device> devices;  // the set, in the order of the selection

@@ -6,6 +6,8 @@
 #include <string>
 #include <utility>
 
+#include "lib/exec/driver_call.hpp"
+#include "lib/exec/leak.hpp"
 #include "lib/session/group.hpp"
 #include "lib/session/kernel_variants.hpp"
 #include "lib/session/missing_rates.hpp"
@@ -136,6 +138,27 @@ void note_digests(Digests& digests, std::span<const RunRecord> rows) {
   }
 }
 
+// Builds the programs of the workload on all devices, so that the driver has them in its cache.
+void build_programs(Backend& backend, GroupWorkload& used, Mode mode,
+                    std::span<SessionDevice> devices, SessionObserver& observer) {
+  for (SessionDevice& device : devices) {
+    if (device.lost || !device.open) continue;
+    try {
+      attend(backend, device.open.get(), [&] {
+        DeviceResources& resources = device.open->resources();
+        const Capacity capacity = used.workload->capacity(resources.traits(), mode);
+        if (capacity.fits > 0) used.workload->program(resources, mode, capacity);
+      });
+    } catch (const Error& error) {
+      if (error.kind() == ErrorKind::interrupted) throw;
+      observer.warning("device " + device.facts.id + ": " + error.what());
+      if (try_drain(backend, *device.open)) continue;
+      device.lost = used.memory_in_use = true;
+      leak(std::move(device.open));
+    }
+  }
+}
+
 }  // namespace
 
 Report run_session(Backend& backend, const SessionOptions& options, Report report,
@@ -181,9 +204,34 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
       number += own;
       continue;
     }
+    const auto variants = index < options.variants.size() ? options.variants[index]
+                                                          : std::map<std::string, std::string>();
+    const auto failed = [&](const SessionDevice& device, const Error& error) {
+      if (device.lost) {
+        report_failed(device, observer);
+      } else {
+        observer.warning("device " + device.facts.id +
+                         " failed while its rate was measured: " + error.what());
+      }
+      report.faults.push_back({device.facts.id, kind_of(error.kind()), "probe", error.what()});
+    };
+    Problem asked = options.problems[index];
+    SuiteRates trials;
+    if (options.sizes_within) {
+      if (const auto shorten = asked.suite->optional.make_short) shorten(asked.params);
+      observer.progress({asked.suite->name, 0, 0, number, count_groups(options)});
+      asked.params.size = asked.suite->quick_size;
+      if (!give_up_at || backend.now() < *give_up_at)
+        asked.params.size = size_by_trials(backend, executor, asked, variants,
+                                           std::span(devices).first(in_set(devices)),
+                                           *options.sizes_within, options.verify, trials, failed);
+      if (asked.suite->optional.resolve != nullptr) asked.suite->optional.resolve(asked.params);
+    }
     const Problem problem = settled(
-        options.problems[index], backend, devices, options.peer,
+        asked, backend, devices, options.peer,
         settled_earlier(options, number, groups_of(options.problems[index], options)), observer);
+    for (const auto& [key, rate] : trials)
+      rates.emplace(std::pair(work_of(problem), key.second), rate);
     GroupWorkload used;
     used.workload = make_workload(problem, options.devices);
     Workload* const workload = used.workload.get();
@@ -191,27 +239,21 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     for (const std::string& caveat : workload->shape().caveats) {
       if (told.insert(caveat).second) observer.warning(caveat);
     }
-    const auto variants = index < options.variants.size() ? options.variants[index]
-                                                          : std::map<std::string, std::string>();
     take_cached_variants(*workload, variants, devices, observer);
     std::vector<OpenDevice*> open;
     for (const SessionDevice& device : devices) {
       if (device.open) open.push_back(device.open.get());
+    }
+    if (options.only_builds) {
+      build_programs(backend, used, options.modes.front(), devices, observer);
+      number += groups_of(problem, options);
+      continue;
     }
     const Nanos begin = backend.now();
     used.pinned = backend.pin(workload->transfer_memory(), open);
     const Nanos pin = used.pinned ? backend.now() - begin : Nanos{};
 
     if (!options.given_estimates) {
-      const auto failed = [&](const SessionDevice& device, const Error& error) {
-        if (device.lost) {
-          report_failed(device, observer);
-        } else {
-          observer.warning("device " + device.facts.id +
-                           " failed while its rate was measured: " + error.what());
-        }
-        report.faults.push_back({device.facts.id, kind_of(error.kind()), "probe", error.what()});
-      };
       try {
         measure_missing_rates(backend, executor, problem, variants,
                               std::span(devices).first(in_set(devices)), rates, failed,

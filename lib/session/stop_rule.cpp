@@ -15,12 +15,19 @@ StopRule StopRule::quick() {
   return rule;
 }
 
+StopRule StopRule::overview(std::size_t devices) {
+  StopRule rule;
+  rule.least = rule.fewest = 5;
+  rule.least_time = Nanos{};
+  rule.most_time = Nanos{std::chrono::seconds(1)} / (devices + 2);  // each alone, two strategies
+  return rule;
+}
+
 bool StopRule::satisfied(std::span<const Nanos> samples) const {
   if (exactly > 0) return samples.size() >= exactly;
-  constexpr std::size_t kFewest = 3;  // even if they exceed most_time
   Nanos spent{};
   for (const Nanos sample : samples) spent += sample;
-  if (samples.size() < kFewest) return false;
+  if (samples.size() < fewest) return false;
   if (spent >= most_time || samples.size() >= most) return true;
   if (samples.size() < least || spent < least_time) return false;
   // An interval takes a sort of all samples: beyond 64 samples it is computed only at some counts,

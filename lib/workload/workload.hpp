@@ -307,6 +307,7 @@ struct SuiteInfo {
       std::string entry, options;
     };
     std::string (*make_template)(DeviceResources&, const TemplateRequest&) = nullptr;
+    std::string shown = {};  // value of the option in an overview of all suites
   };
   std::optional<Descriptors> descriptors;
 };

@@ -172,7 +172,7 @@ SuiteInfo kernel_suite() {
   info.host_bytes = host_bytes;
   info.size_of_input = size_of_input;
   info.check = check;
-  info.descriptors = {"kernel", problem_in, swept, make_template};
+  info.descriptors = {"kernel", problem_in, swept, make_template, "nbody"};
   info.shape = shape;
   info.make = make;
   return info;

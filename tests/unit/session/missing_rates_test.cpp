@@ -29,6 +29,16 @@ struct MissingRates {
                             if (device.lost) lost.push_back(device.facts.id);
                           });
   }
+  std::uint64_t size_for(Nanos aim, Bytes input = Bytes{1} << 40) {
+    SuiteInfo suite = sum_suite(true);
+    suite.shape = [](const SuiteParams& params) { return SumWorkload(params.size).shape(); };
+    SizeLimits limits;
+    limits.aim = aim;
+    limits.input = input;
+    return size_by_trials(
+        backend, executor, {&suite, {}}, {}, devices, limits, VerifyLevel::sample, rates,
+        [&](const SessionDevice& device, const Error&) { lost.push_back(device.facts.id); });
+  }
   // Checks that the first device failed and that this number of the others have a rate of their
   // own.
   void check_first_hung(std::size_t rates_left) const {
@@ -179,4 +189,30 @@ TEST_CASE(
   CHECK(steps == std::vector<std::string>{"sum on 0:0"});
   CHECK(measure()[0].origin == CalibrationOrigin::cached);
   CHECK(steps.size() == 1);
+}
+
+TEST_CASE("trials find the size nearest to a time, on one device of each kind") {
+  // 1e6 items/s; the first trial has 2^10 items, and a trial of 1/8 of the aim is the last.
+  MissingRates cpus(three_cpus());
+  CHECK(cpus.size_for(std::chrono::milliseconds(16)) == 1 << 14);
+  CHECK(cpus.rates.size() == 3);
+  CHECK(cpus.devices[0].open->resources().traits().cpu);
+  std::vector<FakeDevice> gpus{sum_device("0:0", DeviceType::gpu),
+                               sum_device("0:1", DeviceType::gpu)};
+  gpus[1].facts.name = "faster";
+  gpus[1].ops_per_s = 64e6;
+  MissingRates unequal(std::move(gpus));
+  CHECK(unequal.size_for(std::chrono::milliseconds(16)) == 1 << 20);
+  CHECK(unequal.rates.at({"sum", "0:1"}).ops_per_s == doctest::Approx(64e6).epsilon(0.05));
+  MissingRates little(three_cpus());
+  CHECK(little.size_for(std::chrono::seconds(16), Bytes{8} << 12) == 1 << 12);
+  CHECK(little.lost.empty());
+}
+
+TEST_CASE("a trial on a device that hangs goes on with the next of its kind") {
+  std::vector<FakeDevice> devices = three_cpus();
+  devices[0].script = fails_from(FakeCall::launch, 0, FakeFault::Kind::hang);
+  MissingRates first(std::move(devices));
+  CHECK(first.size_for(std::chrono::milliseconds(16)) == 1 << 14);
+  CHECK(first.lost == std::vector<std::string>{"0:0"});
 }
