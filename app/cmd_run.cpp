@@ -2,6 +2,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <atomic>
+#include <filesystem>
+#include <set>
+#include <thread>
 
 #include "app/calibrations.hpp"
 #include "app/commands.hpp"
@@ -15,6 +19,7 @@
 #include "app/sizes.hpp"
 #include "app/terminal.hpp"
 #include "app/time_estimate.hpp"
+#include "lib/base/child_process.hpp"
 #include "lib/base/error.hpp"
 #include "lib/exec/wall_clock.hpp"
 #include "lib/report/record_json.hpp"
@@ -26,10 +31,10 @@ namespace mgpu {
 namespace {
 
 // Begins a journal next to the result file, unless that is a pipe or another special file. Without
-// a journal the run only lacks --resume.
+// a journal the run only lacks --resume. An overview takes a minute, and has none.
 void begin_journal(const RunRequest& request, std::optional<Earlier> earlier, Report& begun,
                    RunObserver& observer, SessionOptions& session) {
-  if (!request.result_file) return;
+  if (!request.result_file || request.overview) return;
   const std::filesystem::path& result = *request.result_file;
   const std::filesystem::path file = journal_of(result);
   const Configuration configuration = configuration_of(session, begun);
@@ -188,6 +193,62 @@ void tell_of_cache(const Report& report, const Environment& environment) {
     print_error("warning: " + trouble);
 }
 
+// Builds the kernels of all suites in another process while the first are measured, the last first.
+// Of equal devices one is enough, as drivers cache binaries. CPUs need their cores to measure.
+class Builder {
+ public:
+  Builder(const RunRequest& request, const Settings& settings) {
+    const std::vector<Device>& devices = request.session.devices;
+    if (settings.is_on("no-cache") || !request.overview ||
+        std::any_of(devices.begin(), devices.end(), [](const Device& d) { return d.is_cpu(); }))
+      return;
+    command_.words = {std::filesystem::canonical("/proc/self/exe").string(), "run"};
+    for (const Problem& problem : request.session.problems)
+      command_.words.insert(command_.words.begin() + 2, problem.suite->name);
+    for (const char* word : {"--build-only", "--quiet", "--no-telemetry", "-d"})
+      command_.words.emplace_back(word);
+    std::set<std::string> names;
+    std::string ids;
+    for (const Device& device : devices)
+      if (names.insert(device.name).second) ids += (ids.empty() ? "" : ",") + device.id;
+    command_.words.push_back(ids);
+    command_.stop = [this] { return done_ || stop_signal() != 0; };
+    thread_ = std::jthread([this] {
+      try {
+        run_child_process(command_);
+      } catch (const Error&) {
+        // The kernels are then built when they are needed.
+      }
+    });
+  }
+  ~Builder() { done_ = true; }
+  Builder(const Builder&) = delete;
+  Builder& operator=(const Builder&) = delete;
+
+ private:
+  ChildCommand command_;
+  std::atomic<bool> done_ = false;
+  std::jthread thread_;  // last: it uses the others
+};
+
+// Sets what an overview measures: what is predicted to be fastest and equal shares, of problems
+// that are so small that the samples of each suite and its verification take about a second.
+void make_overview(const Settings& settings, std::size_t devices, RunRequest& request) {
+  SessionOptions& session = request.session;
+  session.modes = {Mode::resident};
+  session.strategies = parse_strategies("equal,auto");
+  const StopRule rule = StopRule::overview(devices);
+  if (!settings.has("samples")) session.stop = rule;
+  if (!settings.has("verify")) session.verify = VerifyLevel::sample;
+  SizeLimits limits;
+  limits.aim = rule.most_time / rule.least;
+  limits.input = Bytes{512} << 20;
+  limits.host = std::chrono::milliseconds(600);
+  limits.host_memory = host_memory() / 2;
+  limits.devices = 2 * devices;
+  session.sizes_within = limits;
+}
+
 }  // namespace
 
 ExitCode cmd_run(const Context& context) {
@@ -223,10 +284,11 @@ ExitCode cmd_run(const Context& context) {
   if (set.devices.size() < request.require_devices)
     return too_few(set.devices.size(), request.require_devices);
   request.session.device_counts = device_counts(request, set.devices.size(), set.warnings);
+  if (request.overview) make_overview(settings, set.devices.size(), request);
   choose_sizes(context, *backend, set.devices, known_sizes(request, earlier, context.suites),
                !request.memory_pool, request, set.warnings);
   calibrate_for_run(context, *backend, set.devices, request.session, set.warnings,
-                    !request.memory_pool);
+                    !request.memory_pool && !settings.is_on("build-only"));
   if (auto& limit = request.session.time_limit)  // time spent so far counts
     limit = std::max(Nanos{}, *limit - (backend->now() - begun_at));
   request.session.handicaps = handicaps_of(request.handicaps, set.devices);
@@ -242,8 +304,9 @@ ExitCode cmd_run(const Context& context) {
   begun.options = recorded_options(request, run_options(context.suites));
   begun.started = utc_now();
   begun.defaults = default_params(request.session.problems);
-  keep_result(context, begun.started, request, set.warnings);
-  add_doubts(request.session.problems, set.warnings);
+  request.session.only_builds = settings.is_on("build-only");
+  if (!request.session.only_builds) keep_result(context, begun.started, request, set.warnings);
+  if (!request.overview) add_doubts(request.session.problems, set.warnings);
   RunObserver observer(RunObserver::options_of(request, style, context.environment));
   for (const std::string& warning : set.warnings) observer.warning(warning);
   const std::string left = earlier ? left_by(*earlier) : "";
@@ -252,7 +315,8 @@ ExitCode cmd_run(const Context& context) {
     print_error(fmt::format("{}: run {} goes on: {}", request.result_file->string(),
                             request.session.continued->run, left));
   if (request.verbose && !request.quiet) tell_devices(request.session.devices);
-  observer.announce(time_estimate(request.session));
+  if (!request.session.only_builds) observer.announce(time_estimate(request.session));
+  const Builder builder(request, settings);
   Report report;
   try {
     report = run_session(*backend, request.session, std::move(begun), observer);
@@ -262,6 +326,10 @@ ExitCode cmd_run(const Context& context) {
     throw;
   }
   stopped_in_time();
+  if (request.session.only_builds) {
+    if (!request.quiet) print_error("the kernels are built");
+    return ExitCode::ok;
+  }
   if (request.verbose && !request.quiet) tell_telemetry(report.telemetry);
   tell_of_cache(report, context.environment);
   return finish_run(report, request, observer, style);

@@ -9,6 +9,7 @@
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/report/fault_words.hpp"
+#include "lib/report/overview.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/size_sweep.hpp"
 #include "lib/report/text_table.hpp"
@@ -43,12 +44,16 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
     print_json(to_json_text(report));
   } else if (!request.outputs.take_standard_output()) {
     observer.print_tables(report);
-    print_styled(below_run_tables(report, style), style);
-    if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty())
-      print_styled("\n" + sweeps, style);
-    // A sweep has a summary of its own: a paragraph for every size would be too much.
-    if (!is_sweep(report) || size_sweeps(report).empty())
-      print("\n" + wrapped_prose(summary_sentences(report), style, 2));
+    if (request.overview) {
+      print("\n" + wrapped_prose(overview_sentences(report), style, 2));
+    } else {
+      print_styled(below_run_tables(report, style), style);
+      if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty())
+        print_styled("\n" + sweeps, style);
+      // A sweep has a summary of its own: a paragraph for every size would be too much.
+      if (!is_sweep(report) || size_sweeps(report).empty())
+        print("\n" + wrapped_prose(summary_sentences(report), style, 2));
+    }
   }
   if (written && !request.quiet) {
     if (observer.result_is_kept()) {

@@ -122,6 +122,13 @@ std::vector<OptionSpec> own_run_options() {
        OptionField(), "strategy"},
       {"suites", 0, Kind::list, "NAME,..",
        "Suites to run, where none is an argument (default: all)", kWork, not_confirmed},
+      {"full", 0, Kind::flag, "",
+       "Without suites: measure all of them in every mode under every strategy, instead of the "
+       "overview of a minute",
+       kWork, not_confirmed | important},
+      {"build-only", 0, Kind::flag, "",
+       "Build the kernels, which fills the drivers' caches, and measure nothing", kWork,
+       not_confirmed},
       {"size", 0, Kind::list, "N,..",
        "Problem sizes (2^20, 1M and 64Ki are understood); auto: what the fastest device takes "
        "about 100 ms for; sweep: from small "

@@ -129,12 +129,14 @@ const Given* sizes_of_given(const Settings& settings) {
 }
 
 // Returns how sizes are found. Without --size they are chosen by rates, or are the suites' own with
-// --quick; an input file has its size.
+// --quick or --build-only; an input file has its size.
 Sizes sizes_asked_for(const Settings& settings) {
   const Given* size = settings.find("size");
   if (settings.has("input")) return Sizes::given;
   if (sizes_of_given(settings) != nullptr) return Sizes::automatic;
-  if (size == nullptr) return settings.is_on("quick") ? Sizes::given : Sizes::automatic;
+  if (size == nullptr)
+    return settings.is_on("quick") || settings.is_on("build-only") ? Sizes::given
+                                                                   : Sizes::automatic;
   return size->value == "auto"    ? Sizes::automatic
          : size->value == "sweep" ? Sizes::sweep
                                   : Sizes::given;
@@ -184,7 +186,9 @@ std::vector<Problem> problems_of(const Settings& settings, std::span<const Suite
     }
   };
   for (const SuiteInfo* suite : chosen) {
-    const auto options = options_of(*suite, settings);
+    auto options = options_of(*suite, settings);
+    if (request.overview && suite->descriptors)
+      options[suite->descriptors->option] = suite->descriptors->shown;
     if (!suite->descriptors) {
       add(suite, options);
       continue;

@@ -13,6 +13,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/report/fault_words.hpp"
+#include "lib/report/overview.hpp"
 #include "lib/report/record_json.hpp"
 
 namespace mgpu {
@@ -40,6 +41,7 @@ RunObserver::Options RunObserver::options_of(const RunRequest& request, const Ta
           .quiet = request.quiet,
           .verbose = request.verbose,
           .in_place = progress_in_place(environment),
+          .overview = request.overview,
           .width = error_width()};
 }
 
@@ -68,7 +70,8 @@ void RunObserver::progress(const Progress& progress) {
   if (!options_.in_place) return;
   std::string line = progress.what;
   if (progress.groups > 1) line += fmt::format(" ({} of {})", progress.group + 1, progress.groups);
-  line += fmt::format(": {} of {} cases", progress.done, progress.total);
+  line += progress.total == 0 ? ": choosing a size"
+                              : fmt::format(": {} of {} cases", progress.done, progress.total);
   if (progress.left) line += fmt::format(", {} left", about(*progress.left));
   line_.show(line, options_.width);
 }
@@ -88,13 +91,21 @@ void RunObserver::recorded(const Report& so_far) {
 
 void RunObserver::print_tables(const Report& report) {
   if (!options_.tables) return;
+  if (options_.overview) {
+    if (tables_printed_ == 0 && !report.runs.empty())
+      print_styled(overview_heading(), *options_.tables);
+    if (tables_printed_ < report.runs.size())
+      print_styled(overview_rows(report, tables_printed_), *options_.tables);
+    tables_printed_ = report.runs.size();
+    return;
+  }
   const std::vector<std::string> tables = separate_run_tables(report, *options_.tables);
   for (; tables_printed_ < tables.size(); ++tables_printed_)
     print_styled((tables_printed_ > 0 ? "\n" : "") + tables[tables_printed_], *options_.tables);
 }
 
 void RunObserver::tell_rows(const Report& so_far) {
-  if (so_far.runs.size() <= rows_seen_) return;
+  if (so_far.runs.size() <= rows_seen_ || (options_.overview && !options_.verbose)) return;
   std::size_t ok = 0;
   for (std::size_t i = rows_seen_; i < so_far.runs.size(); ++i) {
     ok += so_far.runs[i].status == Status::ok;

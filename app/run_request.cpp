@@ -55,6 +55,16 @@ std::vector<std::string> suites_asked_for(const Settings& settings, std::vector<
   return names;
 }
 
+// Tells whether the settings, which name no suite, leave open what is measured of each.
+bool asks_for_overview(const Settings& settings) {
+  static constexpr const char* kNamesMeasurements[] = {"strategy", "mode",          "size",
+                                                       "sizes-of", "device-counts", "quick",
+                                                       "resume",   "output",        "build-only"};
+  return !settings.is_on("full") &&
+         std::none_of(std::begin(kNamesMeasurements), std::end(kNamesMeasurements),
+                      [&](const char* name) { return settings.has(name); });
+}
+
 std::optional<Bytes> memory_pool(const Settings& settings) {
   const Given* given = settings.find("memory-pool-size-mb");
   if (given == nullptr) return std::nullopt;
@@ -223,10 +233,12 @@ void read_output_files(const Settings& settings, RunRequest& request) {
 RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteInfo> suites,
                             Bytes memory) {
   const Settings& settings = invocation.settings;
-  const std::vector<const SuiteInfo*> chosen = choose_suites(
-      invocation.command, suites_asked_for(settings, suite_names(invocation), suites), suites);
+  const std::vector<std::string> names =
+      suites_asked_for(settings, suite_names(invocation), suites);
+  const std::vector<const SuiteInfo*> chosen = choose_suites(invocation.command, names, suites);
   refuse_foreign_options(settings, suites, chosen);
   RunRequest request = read_measurement(settings, chosen);
+  request.overview = invocation.command == "run" && names.empty() && asks_for_overview(settings);
   request.handicaps = read_handicaps(settings);
   request.memory_pool = memory_pool(settings);
   request.session.usable_cores = usable_cores();

@@ -32,6 +32,7 @@ struct RunRequest {
   std::uint64_t require_devices = 0;
   std::vector<HandicapTerm> handicaps;
   std::optional<Bytes> memory_pool;  // limit on the memory used of each device
+  bool overview = false;  // one row per suite; problems get their sizes as they are measured
   bool strict = false, quick = false, quiet = false, verbose = false;
   bool json = false;   // prints only the result on stdout
   bool force = false;  // replaces a result even if nothing was measured

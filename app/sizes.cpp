@@ -181,7 +181,7 @@ KnownSizes sizes_of(const Configuration& configuration, std::span<const SuiteInf
 void choose_sizes(const Context& context, Backend& backend, std::span<const Device> devices,
                   const KnownSizes& known, bool measures, RunRequest& request,
                   std::vector<std::string>& warnings) {
-  if (request.sizes == Sizes::given) return;
+  if (request.sizes == Sizes::given || request.session.sizes_within) return;
   const std::string from = request.sizes_of ? "--sizes-of" : "--size";
   Chooser chooser(context, backend, devices, measures, request, warnings);
   std::vector<Problem> all;

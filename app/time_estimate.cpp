@@ -76,6 +76,15 @@ std::string devices_in_words(const SessionOptions& session) {
   return text;
 }
 
+// Returns the time of an overview: a second of samples per problem, and what is around them.
+Nanos time_of_overview(const SessionOptions& session) {
+  constexpr double kAroundOnGpus = 1.5, kAroundOnCpus = 5.5;  // in s
+  const bool cpus = std::any_of(session.devices.begin(), session.devices.end(),
+                                [](const Device& d) { return d.is_cpu(); });
+  return from_seconds(static_cast<double>(session.problems.size()) *
+                      (1 + (cpus ? kAroundOnCpus : kAroundOnGpus)));
+}
+
 }  // namespace
 
 std::string about(Nanos time) {
@@ -98,6 +107,7 @@ std::size_t groups_to_measure(const SessionOptions& session) {
 
 std::optional<Nanos> expected_time(const SessionOptions& session) {
   const StopRule& stop = session.stop;
+  if (session.sizes_within) return time_of_overview(session);
   if (stop.exactly > 0) return std::nullopt;
   const bool cpus = std::any_of(session.devices.begin(), session.devices.end(),
                                 [](const Device& d) { return d.is_cpu(); });
@@ -125,6 +135,10 @@ std::string time_estimate(const SessionOptions& session) {
   const std::size_t strategies = session.strategies.size(),
                     cases = groups_to_measure(session) * rows(session);
   const auto time = expected_time(session);
+  if (session.sizes_within)
+    return fmt::format(
+        "an overview of {} suites, {} (run SUITE measures one, run --full all)\non {}",
+        session.problems.size(), about(*time), devices_in_words(session));
   return fmt::format("measuring {}, {}, under {}: {} case{}{}\non {}", suites_in_words(session),
                      modes_in_words(session),
                      strategies == 1 ? session.strategies.front().label()

@@ -1,8 +1,6 @@
 #!/usr/bin/env bash
-# From a bare machine to the main result: sets up, builds, and measures every suite under every strategy on the default devices. With GPUs it uses
-# all of them, in both modes, and then shows how the rate depends on the size and from which size on more GPUs are faster. Without a GPU it uses the
-# cores of the CPU with --quick and resident inputs. Prints each table as soon as it is measured, and the paths of the measurements and the
-# timeline. Arguments go to `mgpu-bench run` and take precedence; sizes are then not swept: scripts/bench.sh merkle -d gpu:2 --size 2^24
+# From a bare machine to the main result: sets up, builds, and runs the overview, one row per suite, on the default devices. Prints the paths of
+# the measurements and the timeline. Arguments go to `mgpu-bench run`: scripts/bench.sh merkle -d gpu:2 --size 2^24
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 
@@ -39,19 +37,9 @@ bench=$root/build/release/mgpu-bench
 # These are environment variables because a flag among the arguments overrides each of them.
 export MGPU_BENCH_RESULT=${MGPU_BENCH_RESULT:-$root/mgpu-bench-result.json}
 export MGPU_BENCH_TRACE=${MGPU_BENCH_TRACE:-$root/mgpu-bench-trace.json}
-gpus=true
-if [[ $("$bench" devices --json) != *'"type": "gpu"'* ]]; then
-  gpus=false
-  # On a CPU every core has the inputs in its own memory, so both modes give nearly the same results.
-  export MGPU_BENCH_QUICK=${MGPU_BENCH_QUICK:-true} MGPU_BENCH_MODE=${MGPU_BENCH_MODE:-resident}
-fi
 
 "$bench" devices
 "$bench" run "$@"
-if $gpus && (($# == 0)); then
-  unset MGPU_BENCH_TRACE MGPU_BENCH_EXPORT MGPU_BENCH_OUTPUT MGPU_BENCH_RESUME  # those were for the first run
-  "$bench" run --size sweep --mode resident -n 7 -o "${MGPU_BENCH_RESULT%.json*}-sweep.json"
-fi
 if (($# == 0)); then
   echo
   echo "the program is $bench (--help); a page of these measurements, to be opened or sent as it is:"

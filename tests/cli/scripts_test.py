@@ -214,7 +214,7 @@ class Building(unittest.TestCase):
 class Bench(unittest.TestCase):
     """Tests of scripts/bench.sh with programs in place of setup.sh, cmake and mgpu-bench that print
     their arguments."""
-    def called(self, kind, *arguments):
+    def called(self, *arguments):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         root = Path(folder.name)
@@ -225,9 +225,7 @@ class Bench(unittest.TestCase):
         program(root / "scripts" / "setup.sh", "echo setup\n")
         program(root / "bin" / "cmake", ":\n")
         program(root / "build" / "release" / "mgpu-bench",
-                f'[ "$2" != --json ] || {{ echo \'"type": "{kind}"\'; exit; }}\n'
-                'echo "$* quick=$MGPU_BENCH_QUICK mode=$MGPU_BENCH_MODE result=$(basename '
-                '"$MGPU_BENCH_RESULT")"\n')
+                'echo "$* result=$(basename "$MGPU_BENCH_RESULT")"\n')
         script = root / "scripts" / "bench.sh"
         shutil.copy(ROOT / "scripts" / "bench.sh", script)
         env = {k: v for k, v in os.environ.items() if not k.startswith("MGPU_BENCH_")}
@@ -242,19 +240,10 @@ class Bench(unittest.TestCase):
             lines = lines[:-3]
         return lines
 
-    def test_without_a_gpu_it_is_quick_and_resident(self):
-        self.assertEqual(self.called("cpu"), ["setup",
-                                              "devices quick=true mode=resident "
-                                              "result=mgpu-bench-result.json",
-                                              "run quick=true mode=resident "
-                                              "result=mgpu-bench-result.json"])
-
-    def test_on_gpus_it_ends_with_a_sweep_of_sizes_unless_it_is_told_what_to_run(self):
-        said = "quick= mode= result=mgpu-bench-result.json"
-        self.assertEqual(self.called("gpu"), ["setup", f"devices {said}", f"run {said}",
-                                              f"run --size sweep --mode resident -n 7 -o "
-                                              f"mgpu-bench-result-sweep.json {said}"])
-        self.assertEqual(self.called("gpu", "merkle", "--size", "4"), ["setup", f"devices {said}",
+    def test_it_runs_the_overview_unless_it_is_told_what_to_run(self):
+        said = "result=mgpu-bench-result.json"
+        self.assertEqual(self.called(), ["setup", f"devices {said}", f"run {said}"])
+        self.assertEqual(self.called("merkle", "--size", "4"), ["setup", f"devices {said}",
                 f"run merkle --size 4 {said}"])
 
 
