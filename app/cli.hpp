@@ -90,7 +90,8 @@ inline constexpr const char* kRunFooter =
     "  mgpu-bench run --quick --json | jq '.runs[].metrics.speedup'\n";
 
 inline constexpr const char* kLinksFooter =
-    "Matrices: rows are sources, columns destinations; both ways is the sum of both directions. "
+    "Matrices: rows are sources, columns destinations; bidirectional is the sum of both "
+    "directions. "
     "GB/s are 10^9 bytes per second.\n"
     "Collectives, as nccl-tests defines them: algbw = size / time, where the time is that of one "
     "of up to 20 calls enqueued "
@@ -104,7 +105,7 @@ inline constexpr const char* kLinksFooter =
     "  mgpu-bench links -d cpu --sub-devices 2 --quick        without a GPU\n"
     "  mgpu-bench links --op all-reduce,all-gather --sizes 4KiB:1GiB --device-counts 2,4 -o "
     "links.json\n"
-    "  mgpu-bench links --peer staged --json | jq '.transfers[] | {from, to, bytes_per_s}'\n";
+    "  mgpu-bench links --peer staged --json | jq '.runs[] | [.strategy, .mode, .rate.value]'\n";
 
 inline constexpr const char* kSimulateFooter =
     "Examples:\n"

@@ -18,7 +18,6 @@
 #include "lib/base/quote.hpp"
 #include "lib/base/scratch_folder.hpp"
 #include "lib/report/comparison_text.hpp"
-#include "lib/report/json_file.hpp"
 #include "lib/report/record_json.hpp"
 
 namespace mgpu {
@@ -28,38 +27,12 @@ struct Sides {
   std::vector<Report> base, fresh;
 };
 
-Report cases_of(const std::string& file, AnyResult result, std::span<const SuiteInfo> suites) {
-  if (const auto* links = std::get_if<LinksReport>(&result)) {
-    if (!links->complete)
-      print_error("warning: " + file + ": the measurement was not completed; this is what it has");
-    return as_cases(*links);
-  }
-  Report& report = std::get<Report>(result);
+Report read_side(const std::string& file, std::span<const SuiteInfo> suites) {
+  Report report = read_report(file);
   complete_defaults(report, suites);
-  if (!report.complete)
-    print_error("warning: " + file + ": the run was interrupted; these are the cases it finished");
+  warn_of_interruption(file, report);
   warn_of_contradictions(file, report);
-  return std::move(report);
-}
-
-// Reads both files. Files of `links` have other cases than results of `run`, and `run` cannot
-// measure them again.
-Sides read_sides(const CompareRequest& request, std::span<const SuiteInfo> suites) {
-  AnyResult of_base = read_any_result(request.base), of_fresh = read_any_result(request.fresh);
-  const bool base = std::holds_alternative<LinksReport>(of_base),
-             fresh = std::holds_alternative<LinksReport>(of_fresh);
-  if (base != fresh) {
-    throw Error(
-        ErrorKind::input,
-        fmt::format("{} was made by links, {} was not; expected: two files of one kind",
-                    base ? request.base : request.fresh, base ? request.fresh : request.base));
-  }
-  if (base && request.confirm > 0)
-    throw Error(
-        ErrorKind::usage,
-        "--confirm: not with files of links, which run does not measure; expected: results of run");
-  return {{cases_of(request.base, std::move(of_base), suites)},
-          {cases_of(request.fresh, std::move(of_fresh), suites)}};
+  return report;
 }
 
 // Throws if a stop signal came: a child that got it too may have ended successfully, but the next
@@ -263,7 +236,8 @@ ExitCode compare(const Context& context) {
   const CompareRequest request = read_compare_request(settings, context.invocation.arguments);
   const TableStyle style = table_style(settings, context.environment, comparison_column_names());
   const Sides sides = request.rounds > 0 ? measure_interleaved(request, context.suites)
-                                         : read_sides(request, context.suites);
+                                         : Sides{{read_side(request.base, context.suites)},
+                                                 {read_side(request.fresh, context.suites)}};
   Comparison comparison = compare_reports(sides.base, sides.fresh, request.options);
   check_environment(comparison, request);
   if (comparison.rows.empty())

@@ -1,119 +1,138 @@
 // `mgpu-bench links`: measures transfers between host and devices, and collectives.
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <set>
+
 #include "app/commands.hpp"
 #include "app/device_set.hpp"
 #include "app/environment.hpp"
-#include "app/links_request.hpp"
+#include "app/finish_run.hpp"
+#include "app/saved_results.hpp"
 #include "app/signals.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
+#include "lib/base/quote.hpp"
 #include "lib/exec/driver_call.hpp"
 #include "lib/exec/wall_clock.hpp"
-#include "lib/report/links_json.hpp"
-#include "lib/report/links_tables.hpp"
 
 namespace mgpu {
 namespace {
 
-// Writes files first: what was measured must be safe before anything is printed.
-ExitCode deliver(const LinksReport& report, const LinksRequest& request, const TableStyle& style) {
-  bool written = true;
-  const std::string json =
-      request.json || request.result_file ? links_json_text(report) : std::string();
-  try {
-    if (request.result_file) request.outputs.at(*request.result_file).write(json);
-  } catch (const Error& error) {
-    print_error(std::string("error: ") + error.what());
-    written = false;
-  }
-  if (!request.exports.empty())
-    written =
-        write_exports(as_cases(report), request.exports, {}, request.outputs, true) && written;
-  if (request.json) {
-    print_json(json);
-  } else if (!request.outputs.take_standard_output()) {
-    print_styled(links_tables(report, style), style);
-  }
-  if (const std::uint64_t wrong = wrong_in(report); wrong > 0)
-    print_error(fmt::format(
-        "error: {} elements did not arrive as they should: what they belong to has no rate",
-        wrong));
-  return written ? ExitCode::ok : ExitCode::internal;
+constexpr Bytes kMostLinkSize = Bytes{1} << 40;
+constexpr std::uint64_t kMostSizeFactor = 1024;
+
+[[noreturn]] void refuse_size(const Given& given, const std::string& text, const std::string& why) {
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: {} {}; expected: 4KiB,1MiB, or 4KiB:1GiB, or 4KiB:1GiB:4",
+                          given.from, in_quotes(text), why));
 }
 
-// Saves a fault that came before the first figure, unless that would replace an older result.
-ExitCode save_failure(const LinksReport& report, const LinksRequest& request) {
-  OutputFile& file = request.outputs.at(*request.result_file);
-  if (file.had_content()) {
-    print_error("warning: " + file.name().string() +
-                " keeps its older result: nothing was measured");
-    return ExitCode::ok;
+// Adds one size, or a range of sizes.
+void add_sizes(const Given& given, const std::string& text, Bytes least, std::set<Bytes>& sizes) {
+  const auto size = [&](const std::string& part) {
+    const Bytes bytes = parse_bytes(given.from, part);
+    if (bytes < least)
+      refuse_size(given, part, fmt::format("is less than an element, of {} bytes", least));
+    if (bytes > kMostLinkSize) refuse_size(given, part, "is more than 1 TiB");
+    return bytes;
+  };
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0, colon = 0; colon != std::string::npos; begin = colon + 1) {
+    colon = text.find(':', begin);
+    parts.push_back(text.substr(begin, colon - begin));
   }
-  try {
-    file.write(links_json_text(report));
-  } catch (const Error& error) {
-    print_error(std::string("error: ") + error.what());
-    return ExitCode::internal;
-  }
-  return ExitCode::ok;
+  if (parts.size() > 3) refuse_size(given, text, "is no range");
+  const Bytes first = size(parts[0]), last = parts.size() > 1 ? size(parts[1]) : first;
+  const std::uint64_t factor = parts.size() > 2 ? parse_count(given.from, parts[2]) : 2;
+  if (first > last) refuse_size(given, text, "ends before it begins");
+  if (factor < 2 || factor > kMostSizeFactor)
+    refuse_size(given, parts[2], fmt::format("is no factor from 2 to {}", kMostSizeFactor));
+  for (Bytes bytes = first; bytes <= last; bytes *= factor) sizes.insert(bytes);
+}
+
+// Parses "4KiB,1MiB", "4KiB:1GiB" (doubling), "4KiB:1GiB:4"; returns each size once, ascending.
+// Throws Error(usage), also for sizes below `least`.
+std::vector<Bytes> read_link_sizes(const Given& given, Bytes least) {
+  std::set<Bytes> sizes;
+  for (const std::string& text : split_commas(given.value)) add_sizes(given, text, least, sizes);
+  return {sizes.begin(), sizes.end()};
+}
+
+// Reads the request, without devices and device counts, which depend on the devices found. Throws
+// Error(usage) for a mistake, Error(output) for a file that cannot be written.
+RunRequest read_links_request(const Settings& settings) {
+  RunRequest request;
+  read_fields(settings, links_options(), request);
+  LinksOptions& links = request.links;
+  links.path = request.session.peer;
+  links.quick = request.quick;
+  links.matrices = !settings.has("op");
+  if (links.matrices) links.ops = {Collective::all_reduce};
+  if (const Given* sizes = settings.find("sizes"))
+    links.sizes = read_link_sizes(*sizes, bytes_of(links.element));
+  read_output_files(settings, request);
+  return request;
 }
 
 // Drops collectives if there is one device: only transfers to and from the host remain.
-void leave_out_exchange(const Settings& settings, LinksRequest& request,
+void leave_out_exchange(const Settings& settings, LinksOptions& links,
                         std::vector<std::string>& warnings) {
-  if (request.options.devices.size() > 1 || settings.has("op")) return;
-  request.options.ops.clear();
-  const Device& device = request.options.devices.front();
+  if (links.devices.size() > 1 || settings.has("op")) return;
+  links.ops.clear();
+  const Device& device = links.devices.front();
   warnings.push_back(fmt::format(
       "there is one device, {}, so that only the host exchanges data with it{}", device.id,
       device.is_cpu() && device.compute_units > 1 ? "; --sub-devices 2 makes two of this CPU"
                                                   : ""));
 }
 
-ExitCode ended_by(const Error& error, const LinksReport& report) {
-  if (stop_signal() != 0) return stop_code();
-  print_error(fmt::format("error: {}{}", error.what(),
-                          report.transfers.empty() ? "" : "; what was measured before is kept"));
-  return exit_code(error.kind());
-}
-
 }  // namespace
 
 ExitCode cmd_links(const Context& context) {
   const Settings& settings = context.invocation.settings;
-  LinksRequest request = read_links_request(settings);
+  RunRequest request = read_links_request(settings);
   const TableStyle style = table_style(settings, context.environment);
   const std::unique_ptr<Backend> backend = context.make_backend();
   DeviceSet set = choose_devices(*backend, context);
-  request.options.device_counts = device_counts(request.counts, set.devices.size(), set.warnings);
-  request.options.devices = std::move(set.devices);
-  leave_out_exchange(settings, request, set.warnings);
+  LinksOptions& links = request.links;
+  links.device_counts = device_counts(request, set.devices.size(), set.warnings);
+  links.devices = std::move(set.devices);
+  leave_out_exchange(settings, links, set.warnings);
 
-  LinksReport report;
+  Report report;
   report.tool = context.tool;
   report.environment = describe_environment(context.environment);
-  report.options = request.recorded;
+  report.options = recorded_options(request, links_options());
   report.started = utc_now();
+  report.telemetry.reason = "links reads none";
+  keep_result(context, report.started, "links", request, set.warnings);
   report.warnings = std::move(set.warnings);
-  const auto progress = [&](const std::string& what) {
-    if (!request.quiet) print_error("measuring " + what);
-  };
+  RunObserver observer(RunObserver::options_of(request, style, context.environment));
   std::vector<ExitCode> codes;
   try {
-    attend(*backend, nullptr, [&] { measure_links(*backend, request.options, report, progress); });
+    attend(*backend, nullptr, [&] {
+      measure_links(*backend, links, report, [&](const std::string& what) {
+        if (!report.runs.empty()) observer.save(report);
+        observer.remark("measuring " + what);
+      });
+    });
   } catch (const Error& error) {
     report.failure = error.what();
-    codes.push_back(ended_by(error, report));
+    codes.push_back(exit_code(error.kind()));
+    if (stop_signal() == 0)
+      print_error(fmt::format("error: {}{}", error.what(),
+                              report.runs.empty() ? "" : "; what was measured before is kept"));
   }
   stopped_in_time();
-  for (const std::string& warning : report.warnings) print_error("warning: " + warning);
-  if (report.failure && report.transfers.empty() && report.collectives.empty()) {
-    if (request.result_file) codes.push_back(save_failure(report, request));
-    return worst(codes);
-  }
-  codes.push_back(deliver(report, request, style));
-  if (wrong_in(report) > 0) codes.push_back(ExitCode::unverified);
+  for (const std::string& warning : report.warnings) observer.warning(warning);
+  codes.push_back(finish_run(report, request, observer, style));
+  const auto wrong = std::count_if(report.runs.begin(), report.runs.end(),
+                                   [](const RunRecord& run) { return run.status != Status::ok; });
+  if (wrong > 0)
+    print_error(fmt::format("error: data arrived wrong in {} case{}, which {} no figures", wrong,
+                            wrong == 1 ? "" : "s", wrong == 1 ? "has" : "have"));
   return worst(codes);
 }
 

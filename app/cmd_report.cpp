@@ -1,34 +1,13 @@
 // `mgpu-bench report`: prints the tables of a saved result, and makes the files of --export from
 // it. Needs no device.
 #include "app/commands.hpp"
-#include "app/exports.hpp"
+#include "app/finish_run.hpp"
 #include "app/problems.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
-#include "lib/report/json_file.hpp"
-#include "lib/report/links_tables.hpp"
-#include "lib/report/size_sweep.hpp"
-#include "lib/report/table_writer.hpp"
+#include "lib/report/record_json.hpp"
 
 namespace mgpu {
-namespace {
-
-ExitCode report_links(const LinksReport& links, const std::vector<ExportFile>& exports,
-                      const OutputFiles& outputs, const std::string& file,
-                      const TableStyle& style) {
-  if (!links.complete)
-    print_error("warning: " + file + ": the measurement was not completed" +
-                (links.failure ? " (" + printable(*links.failure) + ")" : "") +
-                "; this is what it has");
-  const Report cases = as_cases(links);
-  if (const std::string when = measured_words(cases); !when.empty())
-    print_error(file + ": " + when);
-  const bool written = write_exports(cases, exports, {}, outputs, true);
-  if (!outputs.take_standard_output()) print_styled(links_tables(links, style), style);
-  return written ? ExitCode::ok : ExitCode::internal;
-}
-
-}  // namespace
 
 ExitCode cmd_report(const Context& context) {
   const Settings& settings = context.invocation.settings;
@@ -38,16 +17,9 @@ ExitCode cmd_report(const Context& context) {
   OutputFiles outputs;
   add_outputs(exports, outputs);
   const std::string file = context.invocation.arguments.at(0);
-  AnyResult result = read_any_result(file);
-  if (const auto* links = std::get_if<LinksReport>(&result)) {
-    if (!requirements.empty())
-      throw Error(ErrorKind::usage, "--require: not of a file of links; expected: a result of run");
-    return report_links(*links, exports, outputs, file, style);
-  }
-  Report& report = std::get<Report>(result);
+  Report report = read_report(file);
   complete_defaults(report, context.suites);
-  if (!report.complete)
-    print_error("warning: " + file + ": the run was interrupted; these are the cases it finished");
+  warn_of_interruption(file, report);
   if (const std::string when = measured_words(report); !when.empty())
     print_error(file + ": " + when);
   if (warn_of_contradictions(file, report) && !requirements.empty())
@@ -60,11 +32,8 @@ ExitCode cmd_report(const Context& context) {
   if (!write_exports(report, exports, missed, outputs, true)) codes.push_back(ExitCode::internal);
   codes.push_back(tell_misses(missed));
   if (outputs.take_standard_output()) return worst(codes);
-  print_styled(run_tables(report, style), style);
-  if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty())
-    print_styled("\n" + sweeps, style);
-  if (!is_sweep(report) || size_sweeps(report).empty())
-    print("\n" + wrapped_prose(summary_sentences(report), style, 2));
+  RunObserver observer({.tables = style});
+  print_results(report, observer, style);
   return worst(codes);
 }
 

@@ -129,31 +129,14 @@ void add_doubts(const std::vector<Problem>& problems, std::vector<std::string>& 
   }
 }
 
-// Chooses a file in the user's state folder for the result if there is no -o. If that is
-// impossible, warns, and the run measures all the same. `began`: date of the result, from which its
-// name is made.
-void keep_result(const Context& context, const std::string& began, RunRequest& request,
-                 std::vector<std::string>& warnings) {
-  if (request.result_file) return;
-  const std::filesystem::path folder = state_directory(context.environment);
-  if (folder.empty()) {
-    warnings.emplace_back(
-        "neither XDG_STATE_HOME nor HOME is set: this result will not be kept (-o FILE keeps it)");
-    return;
-  }
+// Returns the part of a file's name that stands for the suites.
+std::string suites_measured(const RunRequest& request, std::size_t all) {
   std::vector<std::string> suites;
   for (const Problem& problem : request.session.problems) {
     if (std::find(suites.begin(), suites.end(), problem.suite->name) == suites.end())
       suites.push_back(problem.suite->name);
   }
-  try {
-    request.result_file = new_saved_result(
-        folder, began, suites_word(suites, context.suites.size()), request.outputs);
-    request.result_is_dated = true;
-  } catch (const Error& error) {
-    warnings.push_back(
-        fmt::format("{}: this result will not be kept (-o FILE keeps it)", error.what()));
-  }
+  return suites_word(suites, all);
 }
 
 // Drops all strategies but that of a single device if there is one device, unless strategies were
@@ -302,10 +285,13 @@ ExitCode cmd_run(const Context& context) {
   begun.tool = context.tool;
   begun.environment = describe_environment(context.environment);
   begun.options = recorded_options(request, run_options(context.suites));
+  if (request.overview) begun.options["overview"] = std::int64_t{1};
   begun.started = utc_now();
   begun.defaults = default_params(request.session.problems);
   request.session.only_builds = settings.is_on("build-only");
-  if (!request.session.only_builds) keep_result(context, begun.started, request, set.warnings);
+  if (!request.session.only_builds)
+    keep_result(context, begun.started, suites_measured(request, context.suites.size()), request,
+                set.warnings);
   if (!request.overview) add_doubts(request.session.problems, set.warnings);
   RunObserver observer(RunObserver::options_of(request, style, context.environment));
   for (const std::string& warning : set.warnings) observer.warning(warning);

@@ -7,11 +7,16 @@
 namespace mgpu {
 
 ExitCode cmd_schema(const Context& context) {
-  if (context.invocation.arguments.at(0) == "trace")
+  const std::string& name = context.invocation.arguments.at(0);
+  if (name == "trace")
     throw Error(ErrorKind::usage,
                 "schema: there is none of traces any more; use a reader of Chrome's trace events, "
                 "such as https://ui.perfetto.dev");
-  print_data(schema_text(context.invocation.arguments.at(0)));
+  if (name == "links")
+    throw Error(ErrorKind::usage,
+                "schema: there is none of links any more; use that of its files: mgpu-bench schema "
+                "result");
+  print_data(schema_text(name));
   return ExitCode::ok;
 }
 

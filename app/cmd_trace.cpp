@@ -1,6 +1,7 @@
 // `mgpu-bench trace`: converts a saved result to a Chrome trace. Needs no device.
 #include "app/commands.hpp"
 #include "app/terminal.hpp"
+#include "lib/base/error.hpp"
 #include "lib/base/output_file.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/trace_writer.hpp"
@@ -12,7 +13,12 @@ ExitCode cmd_trace(const Context& context) {
   const Given* output = settings.find("trace");
   OutputFiles outputs;
   if (output != nullptr) outputs.add(output->value);
-  const std::string trace = to_chrome_trace(read_report(file));
+  const Report report = read_report(file);
+  if (is_links(report))
+    throw Error(
+        ErrorKind::input,
+        file + ": has no timeline, as links made it; expected: a result of run or simulate");
+  const std::string trace = to_chrome_trace(report);
   if (output != nullptr) {
     outputs.at(output->value).write(trace);
   } else {

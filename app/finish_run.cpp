@@ -9,6 +9,7 @@
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/report/fault_words.hpp"
+#include "lib/report/links_tables.hpp"
 #include "lib/report/overview.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/size_sweep.hpp"
@@ -43,17 +44,7 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
   if (request.json) {
     print_json(to_json_text(report));
   } else if (!request.outputs.take_standard_output()) {
-    observer.print_tables(report);
-    if (request.overview) {
-      print("\n" + wrapped_prose(overview_sentences(report), style, 2));
-    } else {
-      print_styled(below_run_tables(report, style), style);
-      if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty())
-        print_styled("\n" + sweeps, style);
-      // A sweep has a summary of its own: a paragraph for every size would be too much.
-      if (!is_sweep(report) || size_sweeps(report).empty())
-        print("\n" + wrapped_prose(summary_sentences(report), style, 2));
-    }
+    print_results(report, observer, style);
   }
   if (written && !request.quiet) {
     if (observer.result_is_kept()) {
@@ -108,6 +99,20 @@ void tell_faults(const Report& report, bool strict) {
 }
 
 }  // namespace
+
+void print_results(const Report& report, RunObserver& observer, const TableStyle& style) {
+  if (is_links(report)) return print_styled(links_tables(report, style), style);
+  observer.print_tables(report);
+  if (shows_overview(report, style))
+    return print("\n" + wrapped_prose(overview_sentences(report), style, 2));
+  print_styled(below_run_tables(report, style), style);
+  if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty())
+    print_styled("\n" + sweeps, style);
+  // A sweep has a summary of its own: a paragraph for every size would be too much.
+  const std::string summary =
+      is_sweep(report) && !size_sweeps(report).empty() ? "" : summary_sentences(report);
+  if (!summary.empty()) print("\n" + wrapped_prose(summary, style, 2));
+}
 
 ExitCode finish_run(const Report& report, const RunRequest& request, RunObserver& observer,
                     const TableStyle& style) {

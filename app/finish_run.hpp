@@ -8,6 +8,9 @@
 
 namespace mgpu {
 
+// Prints the tables that the observer has not printed yet, and what comes below them.
+void print_results(const Report& report, RunObserver& observer, const TableStyle& style);
+
 // Saves and prints what the request asks for. Returns the worst of all exit codes: unwritable file,
 // failed case, signal.
 ExitCode finish_run(const Report& report, const RunRequest& request, RunObserver& observer,

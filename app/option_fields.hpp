@@ -13,14 +13,16 @@
 
 namespace mgpu {
 
-// Returns the part of a request that has the field: the request, its session, or the session's stop
-// rule.
+// Returns the part of a request that has the field: the request, its session, the session's stop
+// rule, or the options of `links`.
 template <typename Part, typename Request>
 auto& part_of(Request& request) {
   if constexpr (std::is_same_v<Part, RunRequest>) {
     return request;
   } else if constexpr (std::is_same_v<Part, SessionOptions>) {
     return request.session;
+  } else if constexpr (std::is_same_v<Part, LinksOptions>) {
+    return request.links;
   } else {
     static_assert(std::is_same_v<Part, StopRule>);
     return request.session.stop;

@@ -63,6 +63,34 @@ OptionField sets_peer_path() {
   return field;
 }
 
+// Makes the choice between all values of an enumeration.
+template <typename Value>
+OptionField sets_word(Value LinksOptions::*member, std::span<const Value> all) {
+  std::vector<std::pair<std::string, Value>> meanings;
+  for (const Value value : all) meanings.emplace_back(to_string(value), value);
+  return sets_word(member, std::move(meanings));
+}
+
+OptionField sets_collectives() {
+  OptionField field;
+  for (const Collective op : all_collectives()) field.words.emplace_back(to_string(op));
+  field.words.emplace_back("all");
+  field.read = [words = field.words](const Given& given, RunRequest& request) {
+    const auto add = [&ops = request.links.ops](Collective op) {
+      if (std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
+    };
+    for (const std::string& word : split_commas(given.value)) {
+      const std::size_t place = read_word({word, given.from, given.layer}, words);
+      const auto all = all_collectives();
+      if (place == all.size())
+        std::for_each(all.begin(), all.end(), add);
+      else
+        add(all[place]);
+    }
+  };
+  return field;
+}
+
 OptionField chooses_columns(std::vector<std::string> names) {
   names.emplace_back("all");
   return {.words = std::move(names)};
@@ -174,7 +202,7 @@ std::vector<OptionSpec> own_run_options() {
        "host (CPUs) or auto (direct "
        "where "
        "they can) (default: auto)",
-       kWork, in_plan | in_simulate | recorded, sets_peer_path()},
+       kWork, in_plan | in_simulate | in_links | recorded, sets_peer_path()},
       {"timeout", 0, Kind::value, "TIME",
        "A device that completes nothing for this long counts as hung, its work goes to the others: "
        "500ms, 30s, 2m (default: 60s, "
@@ -198,7 +226,7 @@ std::vector<OptionSpec> own_run_options() {
        "last)",
        kFiles, in_simulate | in_links | not_confirmed | important},
       {"force", 0, Kind::flag, "", "Replace an older result even if nothing was measured", kFiles,
-       not_confirmed},
+       in_links | not_confirmed},
       {"resume", 0, Kind::value, "FILE",
        "Continue the interrupted or killed run that was writing FILE (or last), with the same "
        "options; its samples are kept",
@@ -356,35 +384,20 @@ std::vector<OptionSpec> calibrate_options() {
 
 std::vector<OptionSpec> links_options() {
   constexpr const char* exchange = "Exchange";
-  const auto names = [](const auto& values) {
-    std::vector<std::string> words;
-    for (const auto value : values) words.emplace_back(to_string(value));
-    return words;
-  };
-  std::vector<std::string> ops = names(all_collectives());
-  ops.emplace_back("all");
   std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_links);
   named(options, "device-counts").help =
       "Collectives of the first N devices, for each N (default: all of them)";
   named(options, "quick").help = "Less data, fewer repetitions, fewer sizes: some seconds";
   named(options, "timeout").help = kTimeoutHelp;
-  named(options, "result").help =
-      "Save the measurements as JSON (mgpu-bench schema links), which compare takes; compressed "
-      "where the name ends in .gz; "
-      "missing "
-      "folders are made";
-  options.push_back(
-      {"peer", 0, Kind::value, "PATH",
-       "How data gets from device to device: auto (the best that each pair has), direct (a device "
-       "writes into the "
-       "other's memory), staged (through the host) or host (CPUs: a copy there) (default: auto)",
-       exchange, important, OptionField{.words = {"auto", "direct", "staged", "host"}}});
+  named(options, "peer").group = exchange;
+  named(options, "peer").uses |= important;
+  const OptionField ops = sets_collectives();
   options.push_back({"op", 0, Kind::list, "NAME,..",
                      fmt::format("Only these collectives, and no matrices: {} (default: matrices, "
                                  "latencies and a few sizes of "
                                  "all-reduce)",
-                                 fmt::join(ops, ", ")),
-                     exchange, important, OptionField{.words = ops}});
+                                 fmt::join(ops.words, ", ")),
+                     exchange, important, ops});
   options.push_back({"sizes", 0, Kind::list, "SIZE,..",
                      "Of the elements of a collective: 4KiB,1MiB, or a range that is doubled, "
                      "4KiB:1GiB, or multiplied, "
@@ -392,10 +405,10 @@ std::vector<OptionSpec> links_options() {
                      exchange, important});
   options.push_back({"element", 0, Kind::value, "TYPE",
                      "Of elements: u32, u64, f32 or f64 (default: f32)", exchange, 0,
-                     OptionField{.words = names(all_elements())}});
+                     sets_word(&LinksOptions::element, all_elements())});
   options.push_back({"redop", 0, Kind::value, "NAME",
                      "How they are combined: sum, min or max (default: sum)", exchange, 0,
-                     OptionField{.words = names(all_reductions())}});
+                     sets_word(&LinksOptions::reduction, all_reductions())});
   return options;
 }
 

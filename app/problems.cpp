@@ -253,6 +253,12 @@ void complete_defaults(Report& report, std::span<const SuiteInfo> suites) {
   for (auto& [suite, values] : default_params(problems)) report.defaults[suite].merge(values);
 }
 
+void warn_of_interruption(const std::string& file, const Report& report) {
+  if (report.complete) return;
+  print_error(fmt::format("warning: {}: the run was interrupted{}; these are the cases it finished",
+                          file, report.failure ? " (" + *report.failure + ")" : ""));
+}
+
 bool warn_of_contradictions(const std::string& file, const Report& report) {
   constexpr std::size_t kMost = 4;
   std::size_t found = 0;

@@ -31,6 +31,9 @@ void complete_defaults(Report& report, std::span<const SuiteInfo> suites);
 // Returns the largest size whose problem fits in `memory`; 1 when none does.
 std::uint64_t largest_that_fits(const SuiteInfo& suite, SuiteParams params, Bytes memory);
 
+// Warns on stderr if the result lacks cases because its run was interrupted.
+void warn_of_interruption(const std::string& file, const Report& report);
+
 // Prints on stderr which figures of a result contradict its own samples. Returns whether there are
 // any.
 bool warn_of_contradictions(const std::string& file, const Report& report);

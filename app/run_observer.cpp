@@ -41,7 +41,6 @@ RunObserver::Options RunObserver::options_of(const RunRequest& request, const Ta
           .quiet = request.quiet,
           .verbose = request.verbose,
           .in_place = progress_in_place(environment),
-          .overview = request.overview,
           .width = error_width()};
 }
 
@@ -91,7 +90,7 @@ void RunObserver::recorded(const Report& so_far) {
 
 void RunObserver::print_tables(const Report& report) {
   if (!options_.tables) return;
-  if (options_.overview) {
+  if (shows_overview(report, *options_.tables)) {
     if (tables_printed_ == 0 && !report.runs.empty())
       print_styled(overview_heading(), *options_.tables);
     if (tables_printed_ < report.runs.size())
@@ -105,7 +104,7 @@ void RunObserver::print_tables(const Report& report) {
 }
 
 void RunObserver::tell_rows(const Report& so_far) {
-  if (so_far.runs.size() <= rows_seen_ || (options_.overview && !options_.verbose)) return;
+  if (so_far.runs.size() <= rows_seen_ || (is_overview(so_far) && !options_.verbose)) return;
   std::size_t ok = 0;
   for (std::size_t i = rows_seen_; i < so_far.runs.size(); ++i) {
     ok += so_far.runs[i].status == Status::ok;

@@ -26,7 +26,6 @@ class RunObserver : public SessionObserver {
     bool quiet = false;
     bool verbose = false;   // prints a line per case, even on a terminal
     bool in_place = false;  // stderr is a terminal whose line may be rewritten
-    bool overview = false;  // prints a row per problem instead of its table
     unsigned width = 80;    // of the progress line
   };
   // Returns the options of a request that prints to this process's standard streams.

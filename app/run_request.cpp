@@ -146,17 +146,22 @@ std::vector<const SuiteInfo*> choose_suites(std::string_view command,
   return chosen;
 }
 
-RunRequest read_measurement(const Settings& settings, std::span<const SuiteInfo* const> chosen) {
-  RunRequest request;
-  request.session.modes = modes(settings, chosen);
-  if (settings.is_on("quick"))
-    request.session.stop = StopRule::quick();  // before --samples and --warmup change it
-  for (const OptionSpec& option : run_options({})) {
+void read_fields(const Settings& settings, std::span<const OptionSpec> options,
+                 RunRequest& request) {
+  for (const OptionSpec& option : options) {
     const Given* given = settings.find(option.name);
     if (given != nullptr && option.field.read) option.field.read(*given, request);
   }
   if (const Given* counts = settings.find("device-counts"))
     request.device_counts = read_counts(*counts, 1);
+}
+
+RunRequest read_measurement(const Settings& settings, std::span<const SuiteInfo* const> chosen) {
+  RunRequest request;
+  request.session.modes = modes(settings, chosen);
+  if (settings.is_on("quick"))
+    request.session.stop = StopRule::quick();  // before --samples and --warmup change it
+  read_fields(settings, run_options({}), request);
   const Given* strategy = settings.find("strategy");
   request.session.strategies = parse_strategies(strategy != nullptr ? strategy->value : "all");
   request.requirements = read_requirements(settings);

@@ -12,6 +12,7 @@
 #include "app/handicaps.hpp"
 #include "app/settings.hpp"
 #include "lib/base/output_file.hpp"
+#include "lib/session/links.hpp"
 #include "lib/session/options.hpp"
 
 namespace mgpu {
@@ -23,6 +24,7 @@ enum class Sizes { given, automatic, sweep };
 struct RunRequest {
   // Devices, their handicaps and device_counts are left empty: see device_counts().
   SessionOptions session;
+  LinksOptions links;  // of `links`, which measures them instead of the session's problems
   // Unless given, there is one problem per suite, which app/sizes.hpp completes with sizes.
   Sizes sizes = Sizes::given;
   // Result whose sizes are used if none are given.
@@ -50,6 +52,10 @@ struct RunRequest {
 std::vector<const SuiteInfo*> choose_suites(std::string_view command,
                                             std::span<const std::string> names,
                                             std::span<const SuiteInfo> suites);
+
+// Sets the fields of the request that the options given have.
+void read_fields(const Settings& settings, std::span<const OptionSpec> options,
+                 RunRequest& request);
 
 // Reads what run and simulate share: options whose row in the table sets a field, strategies and
 // requirements. Leaves problems, devices and files empty. `chosen`: the suites to run, which decide

@@ -129,7 +129,7 @@ fs::path resolved(const std::string& from, const std::string& text, std::size_t 
   throw Error(
       ErrorKind::input,
       all.empty()
-          ? fmt::format("{}: {}: {} has no result yet; run keeps one there unless it has -o; "
+          ? fmt::format("{}: {}: {} has no result yet; run and links keep one there without -o; "
                         "expected: a file (./{} is "
                         "one too){}",
                         from, text, folder.string(), text, goes_on)
@@ -166,6 +166,24 @@ fs::path new_saved_result(const fs::path& folder, const std::string& began, cons
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::usage) throw;  // else another run of the same second has it
     }
+  }
+}
+
+void keep_result(const Context& context, const std::string& began, const std::string& what,
+                 RunRequest& request, std::vector<std::string>& warnings) {
+  if (request.result_file) return;
+  const fs::path folder = state_directory(context.environment);
+  if (folder.empty()) {
+    warnings.emplace_back(
+        "neither XDG_STATE_HOME nor HOME is set: this result will not be kept (-o FILE keeps it)");
+    return;
+  }
+  try {
+    request.result_file = new_saved_result(folder, began, what, request.outputs);
+    request.result_is_dated = true;
+  } catch (const Error& error) {
+    warnings.push_back(
+        fmt::format("{}: this result will not be kept (-o FILE keeps it)", error.what()));
   }
 }
 

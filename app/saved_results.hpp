@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "app/cli.hpp"
-#include "lib/base/output_file.hpp"
+#include "app/commands.hpp"
+#include "app/run_request.hpp"
 
 namespace mgpu {
 
@@ -25,6 +25,11 @@ constexpr std::size_t kMostSaved = 100;
 std::filesystem::path new_saved_result(const std::filesystem::path& folder,
                                        const std::string& began, const std::string& what,
                                        OutputFiles& outputs, std::size_t most = kMostSaved);
+
+// Sets the result file of the request to a new one in the user's state folder, unless there is -o.
+// If that is impossible, warns. `began`: date of the result; `what`: what it measures.
+void keep_result(const Context& context, const std::string& began, const std::string& what,
+                 RunRequest& request, std::vector<std::string>& warnings);
 
 // Returns the results in `folder`, the latest begun first. `unfinished`: includes those that have
 // only a journal so far.

@@ -37,7 +37,7 @@ file(GLOB script_modules CONFIGURE_DEPENDS scripts/plot_*.py scripts/result_*.py
 install(FILES scripts/json_input.py ${script_modules} DESTINATION ${scripts_folder} COMPONENT runtime)
 install(FILES scripts/report_page/page.css scripts/report_page/page.html scripts/report_page/page.js
         DESTINATION ${scripts_folder}/report_page COMPONENT runtime)
-install(FILES lib/report/links.schema.json lib/report/result.schema.json lib/report/scaling.schema.json
+install(FILES lib/report/result.schema.json lib/report/scaling.schema.json
         DESTINATION ${scripts_folder}/schemas COMPONENT runtime)
 
 # Headers keep their paths: `#include "lib/plan/strategy.hpp"` below include/mgpu-bench. Those of the OpenCL backend are its own, but for

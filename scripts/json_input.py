@@ -173,25 +173,24 @@ def check_header(name, document):
             refuse(f"{name}: \"{key}\" is not a list of objects")
 
 
-def result(name, holes=False):
-    """Returns a result file, or refuses it. `holes`: see Form."""
+def result(name, holes=False, links=False):
+    """Returns a result file, or refuses it. `holes`: see Form. `links`: whether `mgpu-bench links` made it."""
     document = load(name)
     check_header(name, document)
     breach = Form("result", holes).breach(document)
     if breach:
         refuse(f"{name}: {breach}")
+    if is_links(document) and not links:
+        refuse(f"{name}: was made by links; expected: a result of run or simulate")
     return document
 
 
-def is_links(name):
-    """Returns true if the file says that `mgpu-bench links` wrote it."""
-    document = load(name)
-    return isinstance(document, dict) and document.get("schema") == "mgpu-bench/links"
-
-
-def links(name):
-    """Returns a file of links that has the correct form."""
-    return formed(name, "links")
+def is_links(document):
+    """Returns true if `mgpu-bench links` made the result."""
+    if not isinstance(document, dict):
+        return False
+    runs = document.get("runs")
+    return "paths" in document or isinstance(runs, list) and any(isinstance(run, dict) and "link" in run for run in runs)
 
 
 def is_scaling(name):

@@ -71,7 +71,7 @@ def arguments():
                              ".solution.npy) wrote")
     parser.add_argument("--devices", type=int, help="only sets of so many devices")
     given = parser.parse_args()
-    given.links = [name for name in given.files if json_input.is_links(name)]
+    given.links = [name for name in given.files if json_input.is_links(json_input.load(name))]
     given.nodes = [name for name in given.files if json_input.is_scaling(name)]
     alone, by = next(((of[0], by) for of, by in ((given.links, "links"), (given.nodes, "simulate --nodes")) if of), (None, None))
     if alone and len(given.files) > 1:
@@ -243,7 +243,7 @@ def links_pictures(name, kinds):
     import plot_links
 
     made, asked = set(), kinds or LINKS_KINDS
-    for kind, stem, figure in plot_links.figures(json_input.links(name), asked):
+    for kind, stem, figure in plot_links.figures(json_input.result(name, links=True), asked):
         if figure is not None:
             made.add(kind)
             yield stem, figure

@@ -8,7 +8,7 @@ from plot_style import GREY, legend_below, several
 from result_series import COLOURS, MARKS
 
 HOST = "host"
-TRAFFIC = (("one-way", "one way"), ("both-ways", "both ways"))
+MODES = (("one_way", "one way"), ("both_ways", "both ways"))
 NAMED = 12  # most ends with figures: with more, cells are too small for them
 
 
@@ -16,28 +16,28 @@ def three_digits(gigabytes):
     return f"{gigabytes:.{0 if gigabytes >= 99.95 else 1 if gigabytes >= 9.995 else 2}f}"
 
 
-def matrix(document, traffic, in_use):
+def matrix(document, mode):
     """Returns (ends, rates in GB/s by row and column, None if there is none; cells with wrong results), or None if nothing was measured."""
-    rows = [t for t in document["transfers"] if t["traffic"] == traffic and t["in_use"] == in_use]
+    rows = [run for run in document["runs"] if run["mode"] == mode]
     if not rows:
         return None
-    ends = [end for end in (HOST, *(d["id"] for d in document["devices"])) if any(end in (t["from"], t["to"]) for t in rows)]
+    ends = [end for end in (HOST, *(d["id"] for d in document["devices"])) if any(end in (run["link"]["from"], run["link"]["to"]) for run in rows)]
     place = {end: k for k, end in enumerate(ends)}
     rates, wrong = [[None] * len(ends) for _ in ends], set()
     for row in rows:
-        cells = [(place[row["from"]], place[row["to"]])]
-        if traffic == "both-ways":
+        cells = [(place[row["link"]["from"]], place[row["link"]["to"]])]
+        if mode.startswith("both_ways"):
             cells.append(cells[0][::-1])
         for y, x in cells:
-            rates[y][x] = row["bytes_per_s"] and row["bytes_per_s"] / 1e9
-            if row["wrong"]:
+            rates[y][x] = row["rate"]["value"] and row["rate"]["value"] / 1e9
+            if row["link"]["wrong"]:
                 wrong.add((y, x))
     return ends, rates, wrong
 
 
 def matrices(document):
-    found = [(f"{words}{'' if in_use else ', staged: not in use'}", matrix(document, traffic, in_use))
-             for in_use in (True, False) for traffic, words in TRAFFIC]
+    found = [(f"{words}{', staged: not in use' if other else ''}", matrix(document, mode + other))
+             for other in ("", "_staged") for mode, words in MODES]
     found = [(title, drawn) for title, drawn in found if drawn]
     if not found:
         return None
@@ -61,7 +61,7 @@ def matrices(document):
                     dark = rate is not None and rate < 0.6 * most
                     place.text(x, y, text, ha="center", va="center", fontsize=10, color="white" if dark else "black")
     figure.colorbar(image, ax=axes, label="GB/s", shrink=0.8)
-    paths = sorted({pair["path"] for pair in document["paths"]})
+    paths = sorted({pair["path"] for pair in document.get("paths", ())})
     between = f"; path between devices: {', '.join(paths)}" if paths else ""
     figure.suptitle(f"links, from the row's to the column's (both ways: the sum){between}", x=0.01, ha="left", fontsize=12, fontweight="bold")
     return figure
@@ -74,12 +74,17 @@ def size_text(size):
     return f"{size} B"
 
 
+def collectives(document):
+    return [run for run in document["runs"] if run["mode"] == "back_to_back"]
+
+
 def bandwidth(document, op):
     """Draws the bus bandwidth of this collective, with a line per number of devices."""
     lines = {}
-    for row in document["collectives"]:
-        if row["op"] == op and row["busbw_bytes_per_s"]:
-            lines.setdefault((len(row["devices"]), row["type"], row["redop"]), []).append((row["size_bytes"], row["busbw_bytes_per_s"] / 1e9))
+    for row in collectives(document):
+        if row["suite"] == op and row["rate"]["value"]:
+            key = (len(row["devices"]), row["params"]["type"], row["params"].get("redop"))
+            lines.setdefault(key, []).append((row["link"]["bytes"], row["rate"]["value"] / 1e9))
     lines = {key: sorted(points) for key, points in sorted(lines.items(), key=lambda item: item[0][:2]) if len(points) > 1}
     if not lines:
         return None
@@ -103,7 +108,7 @@ def figures(document, kinds):
     if "matrices" in kinds:
         yield "matrices", "links-matrices", matrices(document)
     if "bandwidth" in kinds:
-        ops = dict.fromkeys(row["op"] for row in document["collectives"])
+        ops = dict.fromkeys(row["suite"] for row in collectives(document))
         for op in ops:
             yield "bandwidth", f"links-{op}", bandwidth(document, op)
         if not ops:

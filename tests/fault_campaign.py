@@ -133,11 +133,9 @@ class Campaign:
         self.work.mkdir(parents=True, exist_ok=True)
         self.binary = str(Path(options.binary).resolve())
         self.layer = str(Path(options.layer).resolve())
-        self.schemas = {}
-        for name in ("result", "links"):
-            self.schemas[name] = self.work / f"{name}.schema.json"
-            self.schemas[name].write_text(subprocess.run(
-                [self.binary, "schema", name], capture_output=True, text=True, check=True).stdout)
+        self.schema = self.work / "result.schema.json"
+        self.schema.write_text(subprocess.run(
+            [self.binary, "schema", "result"], capture_output=True, text=True, check=True).stdout)
 
     def execute(self, subject, script, place, limit):
         folder = self.work / re.sub(r"\W", "-", str(place))
@@ -169,8 +167,7 @@ class Campaign:
         try:
             if file.exists():
                 done["result"] = json.loads(file.read_text())
-                schema = self.schemas["links" if subject.command[0] == "links" else "result"]
-                violations = validate_schema.violations(file, schema)
+                violations = validate_schema.violations(file, self.schema)
                 done["broken"] = violations[-1][:300] if violations else None
             elif "--json" in subject.command and code == 0:
                 json.loads(out)

@@ -29,21 +29,27 @@ struct Field {
   void (*write)(const Field&, const Record&, JsonValue& object);
   void (*read)(const Field&, const JsonReader& object, Record&);
   JsonValue (*schema)(const Field&, JsonValue& definitions);
-  std::vector<Field> inner = {};                      // rows of a group
-  bool absent_if_zero = false;                        // zero, empty or false: the field is absent
-  bool (*present)(const Record&) = nullptr;           // if it returns false, the field is absent
+  std::vector<Field> inner = {};             // rows of a group
+  bool absent_if_zero = false;               // zero, empty or false: the field is absent
+  bool (*present)(const Record&) = nullptr;  // if it returns false, the field is absent
+  // Of the fields before it: if it returns false, the field is absent; else it must be there.
+  bool (*applies)(const Record&) = nullptr;
   bool (*known)(const Record&, bool zero) = nullptr;  // if it returns false, the field is null
   const char* also = nullptr;                         // further members of its schema, as JSON
   bool many = false;  // stands for several members: `schema` returns an object schema of them
 
   Field if_any() const { return with(&Field::absent_if_zero, true); }
   Field when(bool (*is_present)(const Record&)) const { return with(&Field::present, is_present); }
+  Field only_if(bool (*it_applies)(const Record&)) const {
+    return with(&Field::applies, it_applies);
+  }
   Field null_unless(bool (*is_known)(const Record&, bool zero)) const {
     return with(&Field::known, is_known);
   }
   Field with_schema(const char* json) const { return with(&Field::also, json); }
 
   bool optional() const { return absent_if_zero || present != nullptr; }
+  bool applies_to(const Record& record) const { return !applies || applies(record); }
 
  private:
   template <typename T>
@@ -73,7 +79,8 @@ template <typename Record>
 void write_fields(const std::vector<Field<Record>>& fields, const Record& record,
                   JsonValue& object) {
   for (const Field<Record>& field : fields)
-    if (!field.present || field.present(record)) field.write(field, record, object);
+    if (field.applies_to(record) && (!field.present || field.present(record)))
+      field.write(field, record, object);
 }
 
 template <typename Record>
@@ -81,7 +88,7 @@ void read_fields(const std::vector<Field<Record>>& fields, const JsonReader& obj
                  Record& record) {
   object.expect(object.is_object(), "an object");
   for (const Field<Record>& field : fields)
-    if (field.many || !field.optional() || object.has(field.name))
+    if (field.applies_to(record) && (field.many || !field.optional() || object.has(field.name)))
       field.read(field, object, record);
 }
 
@@ -95,7 +102,7 @@ JsonValue schema_of_fields(const std::vector<Field<Record>>& fields, const char*
       add_properties(schema, std::move(inner));
     } else {
       if (field.known) inner = nullable(std::move(inner));
-      add_property(schema, field.name, !field.optional(),
+      add_property(schema, field.name, !field.optional() && !field.applies,
                    described(std::move(inner), field.meaning, field.also));
     }
   }
@@ -322,7 +329,7 @@ Field<Record> group(const char* name, const char* meaning, std::vector<Field<Rec
 template <typename Record>
 Field<Record> many(decltype(Field<Record>::write) write, decltype(Field<Record>::read) read,
                    decltype(Field<Record>::schema) schema) {
-  return {"", "", write, read, schema, {}, false, nullptr, nullptr, nullptr, true};
+  return {.name = "", .meaning = "", .write = write, .read = read, .schema = schema, .many = true};
 }
 
 // Returns a row that includes the rows of a described member next to the record's own.

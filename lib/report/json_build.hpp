@@ -129,11 +129,9 @@ void put_inside(JsonValue& object, std::string_view outer, std::string_view name
 // Appends an element; a null `list` becomes a list.
 void append(JsonValue& list, JsonItem value);
 
-// Return whole documents; in record_json.cpp and links_json.cpp.
+// Returns a whole document; in record_json.cpp.
 struct Report;
-struct LinksReport;
 JsonValue report_value(const Report& report);
-JsonValue links_value(const LinksReport& report);
 
 // Returns JSON as text that a person can scroll through: objects indented, lists of numbers on one
 // line, tables one row per line. Invalid UTF-8 is replaced by U+FFFD; non-finite numbers are

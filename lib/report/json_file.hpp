@@ -7,12 +7,9 @@
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
-#include <variant>
 
 #include "lib/base/error.hpp"
 #include "lib/report/json_build.hpp"
-#include "lib/report/links_record.hpp"
-#include "lib/report/record.hpp"
 
 namespace mgpu {
 
@@ -35,12 +32,5 @@ auto read_json_file(const std::filesystem::path& file, const char* kind, F read)
     throw Error(ErrorKind::input, file.string() + ": " + error.what());
   }
 }
-
-// A document that `report` and `compare` read: a result of `run` or a file of `links`.
-using AnyResult = std::variant<Report, LinksReport>;
-
-// Reads the file only once, since it may be a pipe. A file that is not one of `links` is read as a
-// result. Throws Error(input) that names the file and what is wrong with it.
-AnyResult read_any_result(const std::filesystem::path& file);
 
 }  // namespace mgpu

@@ -121,7 +121,9 @@ bool has_schema(const DocumentId& id, const JsonReader& document) {
 void expect_id(const DocumentId& id, const JsonReader& document) {
   const std::string schema = document.at("schema").string();
   if (schema != id.schema)
-    document.at("schema").fail(fmt::format("{} is not \"{}\"", in_quotes(schema), id.schema));
+    document.at("schema").fail(fmt::format(
+        "{} is not \"{}\"{}", in_quotes(schema), id.schema,
+        schema == "mgpu-bench/links" ? ": an older mgpu-bench wrote it; measure again" : ""));
   const JsonReader version = document.at("schema_version");
   const auto number = version.integer<std::int32_t>();
   if (number > id.version)

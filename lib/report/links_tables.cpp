@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <functional>
 
+#include "lib/report/case_name.hpp"
+#include "lib/report/scale.hpp"
 #include "lib/report/text_table.hpp"
 
 namespace mgpu {
@@ -12,37 +14,68 @@ namespace mgpu {
 namespace {
 
 constexpr const char* kNothing = "-";
-constexpr const char* kWrong = "wrong";
+constexpr const char* kNotInUse = " (not in use)";
 
-// Small sizes are slow: 0.00 would say nothing.
-std::string gigabytes(const std::optional<double>& bytes_per_s) {
-  if (!bytes_per_s) return kNothing;
-  const double value = *bytes_per_s / 1e9;
-  return fmt::format("{:.{}f}", value, value > 0 && value < 0.1 ? 4 : 2);
+using Runs = std::vector<const RunRecord*>;
+
+std::optional<double> rate_of(Bytes bytes, Nanos time) {
+  if (bytes == 0 || time <= Nanos{}) return std::nullopt;
+  return static_cast<double>(bytes) / seconds(time);
 }
 
-std::string microseconds(const std::optional<double>& ns) {
-  return ns ? fmt::format("{:.1f}", *ns / 1e3) : kNothing;
+std::optional<double> rate_of(const LinkRecord::Share& share) {
+  return rate_of(share.bytes, summarise(share.samples).median);
 }
 
-std::string microseconds(const std::optional<Nanos>& time) {
-  return time ? microseconds(std::optional(static_cast<double>(time->count()))) : kNothing;
+// Returns the rate without the factor of a collective.
+std::optional<double> rate_of(const RunRecord& run) {
+  return rate_of(run.link->bytes, run.time.median);
 }
 
-std::string rate_cell(const LinkMoves& moves) {
-  return moves.wrong > 0 ? kWrong : gigabytes(rate_of(moves));
+// Rates in GB/s, all with the decimals that give the smallest three significant digits.
+class Gigabytes {
+ public:
+  explicit Gigabytes(const Runs& runs) {
+    double least = 0;
+    const auto take = [&](std::optional<double> rate) {
+      if (rate && (least == 0 || *rate < least)) least = *rate;
+    };
+    for (const RunRecord* run : runs) {
+      take(rate_of(*run));
+      for (const LinkRecord::Share& share : run->link->devices) take(rate_of(share));
+    }
+    scale_ = rate_scale(least, 1e9);
+  }
+  std::string text(const std::optional<double>& rate) const {
+    return rate ? scale_.format(*rate) : kNothing;
+  }
+  std::string cell(const RunRecord* run) const {
+    if (run && run->status != Status::ok) return "wrong";
+    return text(run ? rate_of(*run) : std::nullopt);
+  }
+
+ private:
+  Scale scale_;
+};
+
+std::string microseconds(const RunRecord* run) {
+  return run && run->time.n > 0
+             ? fmt::format("{:.1f}", static_cast<double>(run->time.median.count()) / 1e3)
+             : kNothing;
 }
 
 class LinksText {
  public:
-  LinksText(const LinksReport& report, const TableStyle& style) : report_(report), style_(style) {}
+  LinksText(const Report& report, const TableStyle& style) : report_(report), style_(style) {
+    for (const DeviceRecord& of : report.devices) devices_.push_back(of.device.id);
+  }
 
   std::string text() {
     paths();
-    matrix(LinkTraffic::one_way, true);
-    matrix(LinkTraffic::both_ways, true);
-    matrix(LinkTraffic::one_way, false);
-    matrix(LinkTraffic::both_ways, false);
+    for (const bool in_use : {true, false}) {
+      matrix("one_way", in_use, "unidirectional", "row = source, column = destination");
+      matrix("both_ways", in_use, "bidirectional", "sum of both directions");
+    }
     at_once();
     latencies();
     collectives();
@@ -59,19 +92,28 @@ class LinksText {
     out_ += draw_table(std::move(columns), std::move(rows), style_.width, style_.color, hidden_);
   }
 
-  std::vector<std::string> ends() const {
-    std::vector<std::string> all{kLinksHost};
-    for (const Device& device : report_.devices) all.push_back(device.id);
-    return all;
+  // Returns the cases of links in this mode, on paths that are in use, then on others.
+  Runs in_mode(const std::string& mode) const {
+    Runs found;
+    for (const std::string& name : {mode, mode + "_staged"})
+      for (const RunRecord& run : report_.runs)
+        if (run.link && run.suite == "links" && to_string(run.mode) == name) found.push_back(&run);
+    return found;
+  }
+  static bool in_use(const RunRecord& run) { return !to_string(run.mode).ends_with("_staged"); }
+  static std::string path_of(const RunRecord& run) {
+    return (run.link->path.empty() ? kNothing : run.link->path) + (in_use(run) ? "" : kNotInUse);
   }
 
-  // Returns the path of all pairs; empty if they differ or there are none.
-  std::string one_path() const {
-    if (report_.pairs.empty()) return {};
-    const PeerPath first = report_.pairs.front().path;
-    const bool same = std::all_of(report_.pairs.begin(), report_.pairs.end(),
-                                  [&](const LinkPair& pair) { return pair.path == first; });
-    return same ? std::string(to_string(first)) : std::string();
+  // Returns the case that differs from this one in its mode only; null: there is none.
+  const RunRecord* like(const RunRecord& run, const std::string& mode) const {
+    const auto found =
+        std::find_if(report_.runs.begin(), report_.runs.end(), [&](const RunRecord& other) {
+          return to_string(other.mode) == mode && other.suite == run.suite &&
+                 other.strategy == run.strategy && other.params == run.params &&
+                 other.devices == run.devices;
+        });
+    return found == report_.runs.end() ? nullptr : &*found;
   }
 
   void grid(const std::vector<std::string>& names,
@@ -87,144 +129,148 @@ class LinksText {
   }
 
   void paths() {
-    if (report_.pairs.empty()) return;
-    if (const std::string path = one_path(); !path.empty()) {
-      title("path between devices: " + path);
+    const std::vector<LinkPath>& all = report_.paths;
+    if (all.empty()) return;
+    const auto differs = [&](const LinkPath& pair) { return pair.path != all.front().path; };
+    if (std::none_of(all.begin(), all.end(), differs)) {
+      title(fmt::format("path between devices: {}", to_string(all.front().path)));
     } else {
-      title("path between devices, from the row's to the column's");
-      std::vector<std::string> names = ends();
-      names.erase(names.begin());
-      grid(names, [&](const std::string& from, const std::string& to) {
-        const auto pair =
-            std::find_if(report_.pairs.begin(), report_.pairs.end(),
-                         [&](const LinkPair& p) { return p.from == from && p.to == to; });
-        return pair == report_.pairs.end() ? std::string(kNothing)
-                                           : std::string(to_string(pair->path));
+      title("path between devices (row = source, column = destination)");
+      grid(devices_, [&](const std::string& from, const std::string& to) {
+        const auto pair = std::find_if(all.begin(), all.end(), [&](const LinkPath& p) {
+          return p.from == from && p.to == to;
+        });
+        return std::string(pair == all.end() ? kNothing : to_string(pair->path));
       });
     }
-    for (const std::string& note : report_.notes)
+    for (const std::string& note : report_.exchange_notes)
       out_ += wrapped_prose(printable(note) + "\n", style_, 2);
   }
 
-  void matrix(LinkTraffic traffic, bool in_use) {
-    std::vector<const LinkTransfer*> shown;
-    for (const LinkTransfer& transfer : report_.transfers)
-      if (transfer.traffic == traffic && transfer.in_use == in_use) shown.push_back(&transfer);
+  void matrix(const char* mode, bool used, const char* which, const char* meaning) {
+    Runs shown = in_mode(mode);
+    std::erase_if(shown, [&](const RunRecord* run) { return in_use(*run) != used; });
     if (shown.empty()) return;
-    const bool one_way = traffic == LinkTraffic::one_way;
-    const std::string which = in_use ? "" : ", staged (not in use)";
-    title(one_way
-              ? fmt::format("one way{}, GB/s: from the row's to the column's, one pair at a time",
-                            which)
-              : fmt::format("both ways{}, GB/s: the sum of both directions, one pair at a time",
-                            which));
-    std::vector<std::string> names = ends();
-    if (!in_use) names.erase(names.begin());
+    title(fmt::format("{} bandwidth{}, GB/s ({}), one pair at a time", which,
+                      used ? "" : ", staged path" + std::string(kNotInUse), meaning));
+    std::vector<std::string> names = devices_;
+    if (used) names.insert(names.begin(), kLinksHost);
+    const Gigabytes gigabytes(shown);
+    const bool both_ways = shown.front()->mode.name.starts_with("both");
     grid(names, [&](const std::string& from, const std::string& to) {
-      for (const LinkTransfer* transfer : shown) {
-        const bool same = transfer->from == from && transfer->to == to,
-                   turned = transfer->from == to && transfer->to == from;
-        if (same || (!one_way && turned)) return rate_cell(transfer->moves);
-      }
-      return std::string(kNothing);
+      const auto run = std::find_if(shown.begin(), shown.end(), [&](const RunRecord* of) {
+        const LinkRecord& link = *of->link;
+        return (link.from == from && link.to == to) ||
+               (both_ways && link.from == to && link.to == from);
+      });
+      return gigabytes.cell(run == shown.end() ? nullptr : *run);
     });
   }
 
   void at_once() {
-    if (report_.at_once.empty()) return;
-    title(
-        "everything at once, GB/s: all together, and of that what each device sent (up, down: what "
-        "it moved)");
+    const Runs shown = in_mode("all_at_once");
+    if (shown.empty()) return;
+    title("all devices at once, GB/s: total and per device");
     std::vector<TextColumn> columns{
         {"what", "", false, 0, false}, {"path", "", false, 0, false}, {"all", "", true, 0, false}};
-    for (const Device& device : report_.devices) columns.push_back({device.id, "", true, 1, false});
+    for (const std::string& device : devices_) columns.push_back({device, "", true, 1, false});
     std::vector<TextRow> rows;
-    for (const LinkAtOnce& row : report_.at_once) {
-      std::string what = to_string(row.crowd);
+    const Gigabytes gigabytes(shown);
+    for (const RunRecord* run : shown) {
+      std::string what = run->strategy;
       std::replace(what.begin(), what.end(), '-', ' ');
-      TextRow& cells = rows.emplace_back(TextRow{{}, ""});
-      cells.cells = {row.in_use ? what : what + " (not in use)",
-                     row.path.empty() ? kNothing : row.path, rate_cell(row.moves)};
-      for (const Device& device : report_.devices) {
-        const auto share = std::find_if(row.devices.begin(), row.devices.end(),
-                                        [&](const LinkShare& s) { return s.device == device.id; });
-        cells.cells.push_back(share == row.devices.end() ? kNothing
-                                                         : gigabytes(rate_of(*share, row.moves)));
+      TextRow& row = rows.emplace_back(TextRow{{what, path_of(*run), gigabytes.cell(run)}, ""});
+      const std::vector<LinkRecord::Share>& shares = run->link->devices;
+      for (const std::string& device : devices_) {
+        const auto share = std::find_if(shares.begin(), shares.end(),
+                                        [&](const auto& of) { return of.device == device; });
+        row.cells.push_back(share == shares.end() ? kNothing : gigabytes.text(rate_of(*share)));
       }
     }
     draw(std::move(columns), std::move(rows));
   }
 
   void latencies() {
-    if (report_.latencies.empty()) return;
+    const Runs shown = in_mode("latency_isolated");
+    if (shown.empty()) return;
     title(
-        "an exchange of nothing: alone, from the call until it is known to be complete; back to "
-        "back, one of many enqueued "
-        "together");
+        "zero-byte exchange latency: isolated (from call to completion), back to back (average of "
+        "many calls enqueued together)");
     std::vector<TextRow> rows;
-    for (const LinkLatency& latency : report_.latencies) {
-      const bool pair = latency.devices.size() == 2;
-      rows.push_back({{pair ? fmt::format("{}", fmt::join(latency.devices, ", "))
-                            : fmt::format("all {}", latency.devices.size()),
-                       latency.in_use ? latency.path : latency.path + " (not in use)",
-                       microseconds(median_of(latency.alone)),
-                       microseconds(queued_ns(latency.queued, latency.queued_calls))},
+    for (const RunRecord* run : shown) {
+      const std::string queued =
+          in_use(*run) ? "latency_back_to_back" : "latency_back_to_back_staged";
+      rows.push_back({{run->devices.size() == 2 ? fmt::format("{}", fmt::join(run->devices, ", "))
+                                                : fmt::format("all {}", run->devices.size()),
+                       path_of(*run), microseconds(run), microseconds(like(*run, queued))},
                       ""});
     }
     draw({{"devices", "", false, 0, false},
           {"path", "", false, 0, false},
-          {"alone", "us", true, 0, false},
+          {"isolated", "us", true, 0, false},
           {"back to back", "us", true, 0, false}},
          std::move(rows));
   }
 
   void collectives() {
-    const auto same_table = [](const CollectiveRecord& a, const CollectiveRecord& b) {
-      return a.op == b.op && a.devices == b.devices;
-    };
-    for (auto begin = report_.collectives.begin(); begin != report_.collectives.end();) {
-      const auto end =
-          std::find_if_not(begin, report_.collectives.end(),
-                           [&](const CollectiveRecord& r) { return same_table(*begin, r); });
-      const std::string formula = fmt::format(
-          ": busbw = algbw x {:.4g}, algbw = size / time back to back", begin->bus_factor);
-      title(fmt::format("{} on {} device{}{}{}", begin->op, begin->devices.size(),
-                        begin->devices.size() == 1 ? "" : "s",
-                        begin->path.empty() ? "" : " (" + begin->path + ")",
-                        begin->size > 0 ? formula : ""));
-      std::vector<TextRow> rows;
-      for (auto row = begin; row != end; ++row) {
-        rows.push_back(
-            {{std::to_string(row->size), std::to_string(row->count), row->element,
-              row->reduction.empty() ? "none" : row->reduction, microseconds(median_of(row->alone)),
-              microseconds(queued_ns(row->queued, row->queued_calls)),
-              gigabytes(algorithm_bandwidth(*row)), gigabytes(bus_bandwidth(*row)),
-              std::to_string(row->wrong)},
-             ""});
-      }
-      draw({{"size", "B", true, 0, false},
-            {"count", "elements", true, 1, false},
-            {"type", "", false, 0, false},
-            {"redop", "", false, 0, false},
-            {"alone", "us", true, 2, false},
-            {"back to back", "us", true, 0, false},
-            {"algbw", "GB/s", true, 0, false},
-            {"busbw", "GB/s", true, 0, false},
-            {"#wrong", "", true, 0, false}},
-           std::move(rows));
+    Runs all;
+    for (const RunRecord& run : report_.runs)
+      if (run.link && to_string(run.mode) == "back_to_back") all.push_back(&run);
+    for (auto begin = all.begin(); begin != all.end();) {
+      const auto end = std::find_if(begin, all.end(), [&](const RunRecord* run) {
+        return run->suite != (*begin)->suite || run->devices != (*begin)->devices;
+      });
+      collective({begin, end});
       begin = end;
     }
   }
 
-  const LinksReport& report_;
+  // Draws the table of one collective on one set of devices.
+  void collective(const Runs& runs) {
+    const RunRecord& first = *runs.front();
+    const LinkRecord& link = *first.link;
+    title(fmt::format(
+        "{} on {} device{}{}{}", first.suite, first.devices.size(),
+        first.devices.size() == 1 ? "" : "s", link.path.empty() ? "" : " (" + link.path + ")",
+        link.bytes > 0 ? fmt::format(": busbw = algbw x {:.4g}, algbw = size / time back to back",
+                                     first.work.ops / static_cast<double>(link.bytes))
+                       : ""));
+    std::vector<TextRow> rows;
+    const Gigabytes gigabytes(runs);
+    const auto word = [](const RunRecord& run, const char* name) {
+      const auto value = run.params.find(name);
+      return value == run.params.end() ? "none" : param_text(value->second);
+    };
+    for (const RunRecord* run : runs)
+      rows.push_back(
+          {{std::to_string(run->link->bytes), std::to_string(run->work.items), word(*run, "type"),
+            word(*run, "redop"), microseconds(like(*run, "isolated")), microseconds(run),
+            gigabytes.text(rate_of(*run)),
+            gigabytes.text(rate_of(*run) ? std::optional(run->rate) : std::nullopt),
+            std::to_string(run->link->wrong)},
+           ""});
+    draw({{"size", "B", true, 0, false},
+          {"count", "elements", true, 1, false},
+          {"type", "", false, 0, false},
+          {"redop", "", false, 0, false},
+          {"isolated", "us", true, 2, false},
+          {"back to back", "us", true, 0, false},
+          {"algbw", "GB/s", true, 0, false},
+          {"busbw", "GB/s", true, 0, false},
+          {"#wrong", "", true, 0, false}},
+         std::move(rows));
+  }
+
+  const Report& report_;
   const TableStyle& style_;
+  std::vector<std::string> devices_;
   std::string out_;
   std::vector<std::string> hidden_;
 };
 
 }  // namespace
 
-std::string links_tables(const LinksReport& report, const TableStyle& style) {
+std::string links_tables(const Report& report, const TableStyle& style) {
   return LinksText(report, style).text();
 }
 

@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "lib/report/links_record.hpp"
 #include "lib/report/table_writer.hpp"
 
 namespace mgpu {
@@ -11,6 +10,6 @@ namespace mgpu {
 // Returns matrices as nvbandwidth prints them (rows: sources, columns: destinations), transfers at
 // the same time, latencies, and a table per collective with the columns of nccl-tests. GB/s are
 // 10^9 bytes per second. Omits what was not measured.
-std::string links_tables(const LinksReport& report, const TableStyle& style);
+std::string links_tables(const Report& report, const TableStyle& style);
 
 }  // namespace mgpu

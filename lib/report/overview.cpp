@@ -164,6 +164,12 @@ std::string list(const std::vector<SplitAnswer>& answers, Verdict verdict, bool 
 
 }  // namespace
 
+bool is_overview(const Report& report) { return report.options.contains("overview"); }
+
+bool shows_overview(const Report& report, const TableStyle& style) {
+  return is_overview(report) && style.columns.empty();
+}
+
 std::string overview_heading() {
   std::vector<std::string> names;
   for (const Column& column : kColumns) names.emplace_back(column.name);

@@ -8,6 +8,11 @@
 
 namespace mgpu {
 
+// Tells whether the report is of an overview, which Report::options say.
+bool is_overview(const Report& report);
+// Tells whether its overview is printed instead of a table per problem: unless columns are chosen.
+bool shows_overview(const Report& report, const TableStyle& style);
+
 // Returns the heading of the table, a line of at most 80 columns, as those of the rows. The widths
 // of columns do not depend on the rows, so that each can be printed as soon as it is there.
 std::string overview_heading();

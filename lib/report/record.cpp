@@ -35,6 +35,7 @@ RunRecord without_figures(const RunRecord& run) {
   bare.samples.clear();
   bare.sample_runs.clear();
   bare.sample_index = 0;
+  if (bare.link) bare.link->devices.clear();
   bare.time = {};
   bare.rate = 0;
   bare.merge = {};
@@ -49,6 +50,10 @@ RunRecord without_figures(const RunRecord& run) {
   bare.telemetry.clear();
   bare.telemetry_points.clear();
   return bare;
+}
+
+bool is_links(const Report& report) {
+  return !report.paths.empty() || (!report.runs.empty() && report.runs.front().link);
 }
 
 }  // namespace mgpu

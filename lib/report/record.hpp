@@ -18,6 +18,7 @@
 #include "lib/device/device.hpp"
 #include "lib/device/device_state.hpp"
 #include "lib/device/handicap.hpp"
+#include "lib/device/peer_links.hpp"
 #include "lib/plan/slice_source.hpp"
 #include "lib/profile/bottleneck.hpp"
 #include "lib/profile/chain.hpp"
@@ -160,6 +161,28 @@ struct RebalanceRecord {
   std::vector<Move> moves;
 };
 
+inline constexpr const char* kLinksHost = "host";  // one end of a transfer, like a device's id
+
+// The part of a case of `links` that other cases do not have.
+struct LinkRecord {
+  std::string from, to;  // of a transfer between two: ids of devices, or kLinksHost
+  std::string path;      // "direct", ...; "mixed" if pairs differ; empty: between host and devices
+  Bytes bytes = 0;       // moved per sample in total; of a collective, bytes of its elements
+  std::uint64_t calls = 1;  // enqueued together; a sample is the time of one of them
+  std::uint64_t wrong = 0;  // 32-bit words or elements that arrived wrong, over all checks
+  struct Share {
+    std::string device;
+    Bytes bytes = 0;  // bytes that it sent; with the host, bytes of its transfers
+    std::vector<Nanos> samples{};
+  };
+  std::vector<Share> devices;  // of a transfer of all devices at once
+};
+
+struct LinkPath {
+  std::string from, to;  // ids of devices
+  PeerPath path = PeerPath::staged;
+};
+
 struct RunRecord {
   std::string suite;
   ParamMap params;
@@ -171,6 +194,7 @@ struct RunRecord {
   Mode mode = Mode::resident;
   Status status = Status::ok;
   std::optional<std::string> reason;  // why not ok
+  std::optional<LinkRecord> link;     // none: the case split work
   SetupTimes setup;
   std::vector<Nanos> samples;
   // Number of the run that took each sample of a resumed run; empty: all in the first.
@@ -250,7 +274,13 @@ struct Report {
   std::vector<Fault> faults;  // devices that could not be opened or set up
   // Reasons why devices that would exchange data are staged, or exchange none; each once.
   std::vector<std::string> exchange_notes;
+  std::vector<LinkPath> paths;  // of `links`: the path of each ordered pair of devices
   std::vector<RunRecord> runs;
+  std::vector<std::string> warnings;   // of `links`: those printed
+  std::optional<std::string> failure;  // reason why `links` ended early
 };
+
+// Tells whether `links` made the report, not `run` or `simulate`.
+bool is_links(const Report& report);
 
 }  // namespace mgpu

@@ -51,6 +51,8 @@ struct Kind<const MetricInfo*> {
 
 namespace {
 
+// Tells whether the case split work, unlike those of `links`.
+bool splits(const RunRecord& run) { return !run.link; }
 bool is_ok(const RunRecord& run, bool) { return run.status == Status::ok; }
 bool is_set_up(const RunRecord& run, bool zero) { return run.status == Status::ok || !zero; }
 bool has_rate(const RunRecord& run, bool zero) { return run.status == Status::ok && !zero; }
@@ -463,13 +465,12 @@ void check_case(const JsonReader& j, const RunRecord& run) {
   });
   if (run.verify.status == VerifyStatus::failed)
     j.at("verify").at("status").fail("failed, and yet the case is ok");
-  if (run.verify.status == VerifyStatus::passed && run.verify.digest.empty())
+  if (splits(run) && run.verify.status == VerifyStatus::passed && run.verify.digest.empty())
     j.at("verify").at("digest").fail("empty, and yet the result was verified");
-  const JsonReader metrics = j.at("metrics");
   for (const auto metric : {&Metrics::speedup, &Metrics::ideal_speedup, &Metrics::efficiency})
     if (run.metrics.*metric && *(run.metrics.*metric) < 0)
       for (const MetricInfo& info : all_metrics())
-        if (info.value == metric) metrics.at(info.name).fail("less than 0; expected: more");
+        if (info.value == metric) j.at("metrics").at(info.name).fail("less than 0; expected: more");
 }
 
 void check_chain(const JsonReader& json, const RunRecord& run) {
@@ -518,6 +519,46 @@ auto faults_of(const char* meaning) {
 }  // namespace
 
 template <>
+const Description<LinkRecord::Share>& description<LinkRecord::Share>() {
+  using Share = LinkRecord::Share;
+  static const Description<Share> kShare{
+      {field<&Share::device>("device"),
+       field<&Share::bytes>("bytes",
+                            "that it sent per sample; of transfers with the host, its bytes"),
+       field<&Share::samples>("samples_ns", "until this device had ended")}};
+  return kShare;
+}
+
+template <>
+const Description<LinkRecord>& description<LinkRecord>() {
+  using Link = LinkRecord;
+  static const Description<Link> kLink{
+      {field<&Link::from>("from", "of a transfer between two: a device's id, or host").if_any(),
+       field<&Link::to>("to", "like from").if_any(),
+       field_as<TextOrNull, &Link::path>(
+           "path",
+           "direct: a device writes into the other's memory; staged: through the host; host: CPUs, "
+           "a copy there; mixed: pairs differ; null: between host and devices")
+           .with_schema(R"({"enum": ["direct", "staged", "host", "mixed", null]})"),
+       field<&Link::bytes>("bytes",
+                           "moved per sample in total; of a collective, bytes of its elements"),
+       field_as<Whole<std::uint64_t, 1, 1'000'000>, &Link::calls>(
+           "calls", "enqueued together; a sample is the time of one of them"),
+       field<&Link::wrong>("wrong",
+                           "32-bit words, or elements of a collective, that arrived wrong"),
+       field<&Link::devices>("devices", "of a transfer of all devices at once, each of them")
+           .if_any()}};
+  return kLink;
+}
+
+template <>
+const Description<LinkPath>& description<LinkPath>() {
+  static const Description<LinkPath> kPath{
+      {field<&LinkPath::from>("from"), field<&LinkPath::to>("to"), field<&LinkPath::path>("path")}};
+  return kPath;
+}
+
+template <>
 const Description<RunRecord>& description<RunRecord>() {
   static const Description<RunRecord> kRun{
       {field<&RunRecord::suite>("suite"),
@@ -532,12 +573,15 @@ const Description<RunRecord>& description<RunRecord>() {
            .with_schema(R"({"pattern": "^[a-z_]+$"})"),
        field<&RunRecord::status>("status"),
        field<&RunRecord::reason>("reason", "why not ok"),
+       field<&RunRecord::link>("link", "of a case of links: what it moved; absent: it split work")
+           .if_any(),
        group<RunRecord>(
            "setup_ns", "null: that was not done for a case that is not ok",
            {field<&RunRecord::setup, &SetupTimes::build>("build").null_unless(is_set_up),
             field<&RunRecord::setup, &SetupTimes::alloc>("alloc").null_unless(is_set_up),
             field<&RunRecord::setup, &SetupTimes::pin>("pin").null_unless(is_set_up),
-            field<&RunRecord::setup, &SetupTimes::upload>("upload").null_unless(is_set_up)}),
+            field<&RunRecord::setup, &SetupTimes::upload>("upload").null_unless(is_set_up)})
+           .only_if(splits),
        field<&RunRecord::samples>("samples_ns"),
        field_as<Each<Whole<std::uint32_t, 1>>, &RunRecord::sample_runs>(
            "sample_runs",
@@ -550,25 +594,30 @@ const Description<RunRecord>& description<RunRecord>() {
            if (sample.devices.empty()) sample.devices = run.devices;
          return samples;
        },
-                &RunRecord::invalidated>("disturbed_samples"),
+                &RunRecord::invalidated>("disturbed_samples")
+           .only_if(splits),
        field<&RunRecord::sample_index>("sample_index",
                                        "the sample nearest the median, of those that the last run "
                                        "took: timeline and per-device "
                                        "figures are its; null: the case is not ok")
-           .null_unless(is_ok),
+           .null_unless(is_ok)
+           .only_if(splits),
        field<&RunRecord::time>("time_ns"),
        field<&RunRecord::work>("work"),
        group<RunRecord>("rate", "",
                         {field_as<Real<0>, &RunRecord::rate>("value").null_unless(has_rate),
                          field<&RunRecord::rate_unit>("unit")}),
-       field<&RunRecord::merge>("merge_ns", "null: the case is not ok").null_unless(is_ok),
+       field<&RunRecord::merge>("merge_ns", "null: the case is not ok")
+           .null_unless(is_ok)
+           .only_if(splits),
        group<RunRecord>("plan", "",
                         {field<&RunRecord::plan, &PlanRecord::decision>("decision_ns",
                                                                         "null: the case is not ok")
                              .null_unless(is_ok),
-                         spread<&RunRecord::plan>()}),
-       field<&RunRecord::per_device>("per_device"),
-       field<&RunRecord::metrics>("metrics"),
+                         spread<&RunRecord::plan>()})
+           .only_if(splits),
+       field<&RunRecord::per_device>("per_device").only_if(splits),
+       field<&RunRecord::metrics>("metrics").only_if(splits),
        computed<doubtful_metrics>(
            "doubtful_metrics", "metrics that are beyond what they can be at best; absent: none is")
            .if_any(),
@@ -601,7 +650,8 @@ const Description<RunRecord>& description<RunRecord>() {
                  field<&RunRecord::bottleneck, &Bottleneck::free_merge>("free_merge"),
                  field<&RunRecord::bottleneck, &Bottleneck::free_exchange>(
                      "free_exchange", "absent: devices exchange nothing")
-                     .if_any()})}),
+                     .if_any()})})
+           .only_if(splits),
        field<&RunRecord::verify>("verify"),
        faults_of<&RunRecord::faults>(""),
        field<&RunRecord::warnings>("warnings"),
@@ -611,14 +661,19 @@ const Description<RunRecord>& description<RunRecord>() {
            "measurement to the next, by calibrate; absent: not known")
            .if_any(),
        field<&RunRecord::telemetry>("telemetry", "null: nothing was read")
-           .null_unless([](const RunRecord&, bool zero) { return !zero; }),
-       kTimeline},
+           .null_unless([](const RunRecord&, bool zero) { return !zero; })
+           .only_if(splits),
+       kTimeline.only_if(splits)},
       "",
       "run",
       finish_run,
       R"({"if": {"properties": {"status": {"const": "ok"}}},
           "then": {"properties": {"samples_ns": {"minItems": 1}}},
-          "else": {"properties": {"reason": {"type": "string"}}}})"};
+          "else": {"properties": {"reason": {"type": "string"}}},
+          "oneOf": [{"required": ["link"]},
+                    {"required": ["setup_ns", "disturbed_samples", "sample_index", "merge_ns",
+                                  "plan", "per_device", "metrics", "bottleneck", "telemetry",
+                                  "timeline"]}]})"};
   return kRun;
 }
 
@@ -738,12 +793,16 @@ const Description<Report>& description<Report>() {
            "why devices that would exchange data are staged, or exchange "
            "none, a line for each reason; absent: there is nothing to say")
            .if_any(),
+       field<&Report::paths>("paths", "of links: the path that each ordered pair of devices has")
+           .if_any(),
        field_as<Each<RunOfReport>, &Report::runs>("runs"),
+       field<&Report::warnings>("warnings", "of links: those printed on standard error").if_any(),
+       field<&Report::failure>("failure", "of links: why it is not complete").if_any(),
        computed<[](const Report& report) { return summary_of(report); }>(
            "summary",
            "sentences per table, as the terminal has them: what won, by how much, "
            "and what holds it back; absent in older files")
-           .when([](const Report&) { return true; })},
+           .when([](const Report& report) { return !is_links(report); })},
       "Times are whole nanoseconds. A figure that is undefined or not finite is null. Unknown keys "
       "may appear in any object and are to be ignored.",
       nullptr,

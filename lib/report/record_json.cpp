@@ -14,7 +14,6 @@
 #include "lib/report/comparison_text.hpp"
 #include "lib/report/documents.hpp"
 #include "lib/report/json_build.hpp"
-#include "lib/report/links_json.hpp"
 #include "lib/report/record_fields.hpp"
 #include "lib/report/scaling_json.hpp"
 #include "lib/report/scenario_json.hpp"
@@ -69,8 +68,8 @@ struct DescribedSchema {
 };
 constexpr DescribedSchema kDescribed[] = {
     {"calibrate", calibrate_schema}, {"compare", comparison_schema}, {"devices", devices_schema},
-    {"links", links_schema},         {"list", list_schema},          {"plan", plan_schema},
-    {"result", result_schema},       {"scaling", scaling_schema},    {"scenario", scenario_schema}};
+    {"list", list_schema},           {"plan", plan_schema},          {"result", result_schema},
+    {"scaling", scaling_schema},     {"scenario", scenario_schema}};
 
 }  // namespace
 

@@ -4,6 +4,8 @@
 #include <atomic>
 #include <thread>
 
+#include "lib/base/quantity.hpp"
+#include "lib/base/stats.hpp"
 #include "lib/exchange/verifiable.hpp"
 #include "lib/workload/parallel_for.hpp"
 
@@ -147,18 +149,12 @@ std::uint64_t CollectiveRuns::count_wrong(const CollectiveCall& call, std::uint6
   return wrong;
 }
 
-CollectiveRecord CollectiveRuns::measure(Collective op, Bytes size) {
+void CollectiveRuns::measure(Collective op, Bytes size, Report& report) {
   const CollectiveCall call = call_of(op, element_, reduction_, size);
   const std::uint64_t seed = ++calls_;
-  CollectiveRecord row;
-  row.op = to_string(op);
-  row.element = to_string(element_);
-  if (reduces(op)) row.reduction = to_string(reduction_);
-  row.count = call.count;
-  row.size = call.count * bytes_of(element_);
-  row.devices = set_.ids(set_.all());
-  row.path = set_.path_among(set_.all());
-  row.bus_factor = bus_factor(op, set_.size());
+  LinkRecord link;
+  link.bytes = call.count * bytes_of(element_);
+  link.path = set_.path_among(set_.all());
 
   const auto one_call = [this, call](DeviceIndex device) {
     collectives_->enqueue(device, call, {inputs_[device.value], 0}, {outputs_, 0},
@@ -168,24 +164,34 @@ CollectiveRecord CollectiveRuns::measure(Collective op, Bytes size) {
   collectives_->build(call);
   upload_inputs(call, seed);
   poison();
-  const auto alone = set_.together().measure(set_.all(), repetitions_, one_call);
-  row.alone = whole_times(alone);
+  const std::vector<Nanos> isolated =
+      whole_times(set_.together().measure(set_.all(), repetitions_, one_call));
   // The number of nccl-tests, unless these calls would take long.
-  const Nanos limit = 4 * repetitions_.budget, time = *median_of(row.alone);
-  row.queued_calls = std::clamp<std::uint64_t>(
+  const Nanos limit = 4 * repetitions_.budget, time = summarise(isolated).median;
+  const std::uint64_t calls = std::clamp<std::uint64_t>(
       time > Nanos{} ? static_cast<std::uint64_t>(limit / time) : kQueuedCalls, kLeastQueued,
       kQueuedCalls);
   Repetitions queued = repetitions_;
   queued.warmup = std::min(repetitions_.warmup, 1u);
-  row.queued = whole_times(set_.together().measure(
-      set_.all(), queued, [one_call, calls = row.queued_calls](DeviceIndex device) {
+  const std::vector<Nanos> together = whole_times(
+      set_.together().measure(set_.all(), queued, [one_call, calls](DeviceIndex device) {
         for (std::uint64_t k = 0; k < calls; ++k) one_call(device);
       }));
-  row.wrong = count_wrong(call, seed);
+  link.wrong = count_wrong(call, seed);
   poison();
   set_.once(set_.all(), one_call);
-  row.wrong += count_wrong(call, seed);
-  return row;
+  link.wrong += count_wrong(call, seed);
+  const auto add = [&](const char* mode, std::uint64_t at_once, std::vector<Nanos> samples) {
+    link.calls = at_once;
+    RunRecord& run = report.runs.emplace_back(
+        link_case(std::string(to_string(op)), format_count(link.bytes) + " B", mode,
+                  set_.ids(set_.all()), link, std::move(samples), bus_factor(op, set_.size())));
+    run.work.items = call.count;
+    run.params["type"] = std::string(to_string(element_));
+    if (reduces(op)) run.params["redop"] = std::string(to_string(reduction_));
+  };
+  add("back_to_back", calls, together);
+  add("isolated", 1, isolated);
 }
 
 }  // namespace mgpu

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "lib/exchange/collectives.hpp"
-#include "lib/report/links_record.hpp"
 #include "lib/session/link_set.hpp"
 
 namespace mgpu {
@@ -30,10 +29,10 @@ class CollectiveRuns {
   CollectiveRuns(LinkSet& set, std::span<const Collective> ops, Element element,
                  Reduction reduction, Bytes largest, const Repetitions& repetitions);
 
-  // Measures calls on inputs of small whole numbers and poisoned outputs: isolated ones, and 20
-  // enqueued together. Compares every element of the outputs, and of one more call into poisoned
-  // outputs. `size` is rounded down to elements.
-  CollectiveRecord measure(Collective op, Bytes size);
+  // Measures calls on inputs of small whole numbers and poisoned outputs: up to 20 enqueued
+  // together, and isolated ones, a case each in the report. Compares every element of the outputs,
+  // and of one more call into poisoned outputs. `size` is rounded down to elements.
+  void measure(Collective op, Bytes size, Report& report);
 
  private:
   void upload_inputs(const CollectiveCall& call, std::uint64_t seed);

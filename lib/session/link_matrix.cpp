@@ -1,5 +1,7 @@
 #include "lib/session/link_matrix.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "lib/exchange/verifiable.hpp"
@@ -7,6 +9,7 @@
 namespace mgpu {
 namespace {
 
+constexpr const char* kAtOnce = "all_at_once";
 constexpr std::uint32_t kHostKey = 0;
 std::uint32_t key_of(const std::optional<DeviceIndex>& source) {
   return source ? source->value + 1 : kHostKey;
@@ -21,7 +24,7 @@ struct LinkMatrix::Flow {
 };
 
 LinkMatrix::LinkMatrix(LinkSet& set, const LinkAmounts& amounts, const Repetitions& repetitions,
-                       bool in_use, LinksReport& report)
+                       bool in_use, Report& report)
     : set_(set), amounts_(amounts), repetitions_(repetitions), in_use_(in_use), report_(report) {
   memory_ = &set.host_memory(amounts.piece * (set.size() + 2));
   shared_ = &set.hold(set.group().allocate(amounts.piece));
@@ -113,7 +116,8 @@ std::uint64_t LinkMatrix::count_wrong(std::span<const Flow> flows) {
 
 // Measures the ways at once. `piece`: bytes that each way moves per command; ways into the same
 // device have a part of its memory each.
-LinkMoves LinkMatrix::move(std::span<const Way> ways, Bytes piece, std::vector<LinkShare>* shares) {
+void LinkMatrix::move(std::string label, const char* mode, LinkRecord link,
+                      std::span<const Way> ways, Bytes piece) {
   std::vector<Flow> flows;
   std::vector<DeviceIndex> who;
   std::vector<Bytes> used(set_.size());
@@ -127,10 +131,10 @@ LinkMoves LinkMatrix::move(std::span<const Way> ways, Bytes piece, std::vector<L
   poison(flows);
   const auto samples = set_.together().measure(
       who, repetitions_, [this, flows](DeviceIndex device) { enqueue(device, flows); });
-  LinkMoves moves{piece * amounts_.pieces * ways.size(), whole_times(samples), count_wrong(flows)};
-  if (shares == nullptr) return moves;
-  for (std::size_t i = 0; i < who.size(); ++i) {
-    LinkShare& share = shares->emplace_back();
+  link.bytes = piece * amounts_.pieces * ways.size();
+  link.wrong = count_wrong(flows);
+  for (std::size_t i = 0; link.from.empty() && i < who.size(); ++i) {
+    LinkRecord::Share& share = link.devices.emplace_back();
     share.device = set_.traits(who[i]).id;
     for (const Way& way : ways)
       if (way.from == who[i] || (!way.from && way.to == who[i]))
@@ -138,39 +142,44 @@ LinkMoves LinkMatrix::move(std::span<const Way> ways, Bytes piece, std::vector<L
     for (const TogetherSample& sample : samples)
       share.samples.push_back(sample[i].end - sample[i].begin);
   }
-  return moves;
+  add(std::move(label), mode, who, std::move(link), whole_times(samples));
+}
+
+void LinkMatrix::add(std::string label, const std::string& mode, std::span<const DeviceIndex> who,
+                     LinkRecord link, std::vector<Nanos> samples) {
+  report_.runs.push_back(link_case("links", std::move(label), in_use_ ? mode : mode + "_staged",
+                                   set_.ids(who), std::move(link), std::move(samples)));
+}
+
+void LinkMatrix::transfer(const Way& way, bool both_ways) {
+  const auto name = [&](const std::optional<DeviceIndex>& end) {
+    return end ? set_.traits(*end).id : kLinksHost;
+  };
+  LinkRecord link;
+  link.from = name(way.from);
+  link.to = name(way.to);
+  if (way.from && way.to) link.path = to_string(set_.peer(*way.from).path(*way.to));
+  const std::string label = link.from + " to " + link.to;
+  const Way ways[] = {way, {way.to, way.from}};
+  move(label, both_ways ? "both_ways" : "one_way", std::move(link),
+       std::span(ways).first(both_ways ? 2 : 1), amounts_.piece);
 }
 
 void LinkMatrix::host() {
   for (const DeviceIndex device : set_.all()) {
-    const std::string id = set_.traits(device).id;
-    const Way up{{}, device}, down{device, {}};
-    const Way both[] = {up, down};
-    report_.transfers.push_back({LinkTraffic::one_way,
-                                 kLinksHost,
-                                 id,
-                                 {},
-                                 true,
-                                 move(std::span(&up, 1), amounts_.piece, nullptr)});
-    report_.transfers.push_back({LinkTraffic::one_way,
-                                 id,
-                                 kLinksHost,
-                                 {},
-                                 true,
-                                 move(std::span(&down, 1), amounts_.piece, nullptr)});
-    report_.transfers.push_back(
-        {LinkTraffic::both_ways, kLinksHost, id, {}, true, move(both, amounts_.piece, nullptr)});
+    transfer({{}, device}, false);
+    transfer({device, {}}, false);
+    transfer({{}, device}, true);
   }
   if (set_.size() < 2) return;
-  for (const LinkCrowd crowd : {LinkCrowd::up, LinkCrowd::down, LinkCrowd::up_and_down}) {
+  for (const char* crowd : {"up", "down", "up-and-down"}) {
+    const std::string_view which = crowd;
     std::vector<Way> ways;
     for (const DeviceIndex device : set_.all()) {
-      if (crowd != LinkCrowd::down) ways.push_back({{}, device});
-      if (crowd != LinkCrowd::up) ways.push_back({device, {}});
+      if (which != "down") ways.push_back({{}, device});
+      if (which != "up") ways.push_back({device, {}});
     }
-    LinkAtOnce& row = report_.at_once.emplace_back();
-    row.crowd = crowd;
-    row.moves = move(ways, amounts_.piece, &row.devices);
+    move(crowd, kAtOnce, {}, ways, amounts_.piece);
   }
 }
 
@@ -179,14 +188,8 @@ void LinkMatrix::pairs() {
   for (const DeviceIndex from : set_.all()) {
     for (const DeviceIndex to : set_.all()) {
       if (from == to) continue;
-      const Way way{from, to}, both[] = {way, {to, from}};
-      const std::string one = set_.traits(from).id, other = set_.traits(to).id;
-      const PeerPath path = set_.peer(from).path(to);
-      report_.transfers.push_back({LinkTraffic::one_way, one, other, path, in_use_,
-                                   move(std::span(&way, 1), amounts_.piece, nullptr)});
-      if (from < to)
-        report_.transfers.push_back({LinkTraffic::both_ways, one, other, path, in_use_,
-                                     move(both, amounts_.piece, nullptr)});
+      transfer({from, to}, false);
+      if (from < to) transfer({from, to}, true);
     }
   }
   // Each device begins with the next one, so that not all of them send to the same one first.
@@ -195,16 +198,14 @@ void LinkMatrix::pairs() {
       every.push_back(
           {from, DeviceIndex{static_cast<std::uint32_t>((from.value + step) % set_.size())}});
   if (every.empty()) return;
-  LinkAtOnce& row = report_.at_once.emplace_back();
-  row.crowd = LinkCrowd::devices;
-  row.path = set_.path_among(set_.all());
-  row.in_use = in_use_;
+  LinkRecord link;
+  link.path = set_.path_among(set_.all());
   constexpr Bytes kPage = 4096;
-  row.moves = move(every, std::max(kPage, amounts_.piece / (set_.size() - 1) / kPage * kPage),
-                   &row.devices);
+  move("devices", kAtOnce, std::move(link), every,
+       std::max(kPage, amounts_.piece / (set_.size() - 1) / kPage * kPage));
 }
 
-LinkLatency LinkMatrix::latency_of(std::span<const DeviceIndex> who) {
+void LinkMatrix::latency_of(std::span<const DeviceIndex> who) {
   const auto exchange = [this, all = std::vector(who.begin(), who.end())](DeviceIndex device) {
     const std::vector<DeviceIndex> others = others_of(all, device);
     set_.peer(device).sync(others, others);
@@ -212,38 +213,24 @@ LinkLatency LinkMatrix::latency_of(std::span<const DeviceIndex> who) {
   const auto queued = [exchange](DeviceIndex device) {
     for (std::uint64_t k = 0; k < kQueuedCalls; ++k) exchange(device);
   };
-  LinkLatency latency;
-  latency.devices = set_.ids(who);
-  latency.path = set_.path_among(who);
-  latency.in_use = in_use_;
-  latency.alone = whole_times(set_.together().measure(who, repetitions_, exchange));
-  latency.queued = whole_times(set_.together().measure(who, repetitions_, queued));
-  latency.queued_calls = kQueuedCalls;
-  return latency;
-}
-
-void LinkMatrix::short_form() {
-  for (const DeviceIndex one : set_.all()) {
-    for (const DeviceIndex other : set_.all()) {
-      if (!(one < other)) continue;
-      const Way both[] = {{one, other}, {other, one}};
-      const DeviceIndex pair[] = {one, other};
-      report_.transfers.push_back({LinkTraffic::both_ways, set_.traits(one).id,
-                                   set_.traits(other).id, set_.peer(one).path(other), in_use_,
-                                   move(both, amounts_.piece, nullptr)});
-      report_.latencies.push_back(latency_of(pair));
-    }
-  }
+  const std::string label = fmt::format("{}", fmt::join(set_.ids(who), " and "));
+  LinkRecord link;
+  link.path = set_.path_among(who);
+  add(label, "latency_isolated", who, link,
+      whole_times(set_.together().measure(who, repetitions_, exchange)));
+  link.calls = kQueuedCalls;
+  add(label, "latency_back_to_back", who, link,
+      whole_times(set_.together().measure(who, repetitions_, queued)));
 }
 
 void LinkMatrix::latency() {
   for (const DeviceIndex one : set_.all()) {
     for (const DeviceIndex other : set_.all()) {
       const DeviceIndex pair[] = {one, other};
-      if (one < other) report_.latencies.push_back(latency_of(pair));
+      if (one < other) latency_of(pair);
     }
   }
-  if (set_.size() > 2) report_.latencies.push_back(latency_of(set_.all()));
+  if (set_.size() > 2) latency_of(set_.all());
 }
 
 }  // namespace mgpu

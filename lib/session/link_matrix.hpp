@@ -3,7 +3,6 @@
 // poisoned before.
 #pragma once
 
-#include "lib/report/links_record.hpp"
 #include "lib/session/link_set.hpp"
 
 namespace mgpu {
@@ -15,22 +14,27 @@ struct LinkAmounts {
 
 class LinkMatrix {
  public:
-  // `in_use`: whether sessions use the paths of this set, for the records.
-  LinkMatrix(LinkSet& set, const LinkAmounts& amounts, const Repetitions& repetitions, bool in_use,
-             LinksReport& report);
-
-  void fill();        // fills the sources; must be called first
-  void host();        // each device with the host: up, down and both ways; all devices at once
-  void pairs();       // pairs of devices, one way and both ways; all pairs at once
-  void latency();     // latency of each pair, and of all devices
-  void short_form();  // rate both ways and latency of each pair
-
- private:
   struct Way {  // source and target; none: the host
     std::optional<DeviceIndex> from, to;
   };
+  // `in_use`: whether sessions use the paths of this set, for the records. Cases are appended to
+  // the report.
+  LinkMatrix(LinkSet& set, const LinkAmounts& amounts, const Repetitions& repetitions, bool in_use,
+             Report& report);
+
+  void fill();     // fills the sources; must be called first
+  void host();     // each device with the host: up, down and both ways; all devices at once
+  void pairs();    // pairs of devices, one way and both ways; all pairs at once
+  void latency();  // latency of each pair, and of all devices
+  void transfer(const Way& way, bool both_ways);          // adds one case
+  void latency_of(std::span<const DeviceIndex> devices);  // adds two: isolated, back to back
+
+ private:
   struct Flow;
-  LinkMoves move(std::span<const Way> ways, Bytes piece, std::vector<LinkShare>* shares);
+  void move(std::string label, const char* mode, LinkRecord link, std::span<const Way> ways,
+            Bytes piece);
+  void add(std::string label, const std::string& mode, std::span<const DeviceIndex> who,
+           LinkRecord link, std::vector<Nanos> samples);
   Buffer& target(const Flow& flow);
   void poison(std::span<const Flow> flows);
   std::uint64_t count_wrong(std::span<const Flow> flows);
@@ -38,13 +42,11 @@ class LinkMatrix {
   std::span<std::byte> host_region(std::size_t i) {
     return memory_->bytes().subspan(i * amounts_.piece, amounts_.piece);
   }
-  LinkLatency latency_of(std::span<const DeviceIndex> who);
-
   LinkSet& set_;
   const LinkAmounts amounts_;
   const Repetitions repetitions_;
   const bool in_use_;
-  LinksReport& report_;
+  Report& report_;
   std::vector<Buffer*> sources_, targets_;  // by device; the targets of uploads
   SharedMemory* shared_ = nullptr;          // targets of transfers between devices
   // Pieces: one sent to every device, one per device that it sends, one for checks.

@@ -1,5 +1,7 @@
 #include "lib/session/link_set.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "lib/exec/leak.hpp"
@@ -53,6 +55,32 @@ std::string LinkSet::path_among(std::span<const DeviceIndex> of) {
 
 HostMemory& LinkSet::host_memory(Bytes size) {
   return hold(std::make_unique<HostMemory>(backend_, size, devices_, true));
+}
+
+RunRecord link_case(std::string suite, std::string label, const std::string& mode,
+                    std::vector<std::string> devices, LinkRecord link, std::vector<Nanos> samples,
+                    double factor) {
+  for (Nanos& time : samples)  // of none it cannot be, however many calls take no time
+    time = std::max(time / static_cast<std::int64_t>(link.calls), Nanos{1});
+  RunRecord run;
+  run.suite = std::move(suite);
+  run.strategy = std::move(label);
+  run.mode = mode_named(mode);
+  run.devices = std::move(devices);
+  run.devices_asked = run.devices.size();
+  run.time = summarise(samples);
+  run.samples = std::move(samples);
+  run.work.ops = static_cast<double>(link.bytes) * factor;
+  run.rate = run.work.ops / seconds(run.time.median);
+  run.rate_unit = "B/s";
+  run.verify.status = link.wrong > 0 ? VerifyStatus::failed : VerifyStatus::passed;
+  run.verify.method = "known data";
+  if (link.wrong > 0) {
+    run.status = Status::failed;
+    run.reason = fmt::format("{} elements were wrong", link.wrong);
+  }
+  run.link = std::move(link);
+  return run.status == Status::ok ? run : without_figures(run);
 }
 
 }  // namespace mgpu

@@ -10,6 +10,7 @@
 
 #include "lib/measure/calibration_parts.hpp"
 #include "lib/measure/together.hpp"
+#include "lib/report/record.hpp"
 
 namespace mgpu {
 
@@ -67,5 +68,11 @@ class LinkSet {
 };
 
 using OwnedLinkSet = std::unique_ptr<LinkSet, LinkSet::End>;
+
+// Returns the record of a case of `links`. `samples`: times of `link.calls` calls each. `factor`:
+// rate of the case / rate of `link.bytes`.
+RunRecord link_case(std::string suite, std::string label, const std::string& mode,
+                    std::vector<std::string> devices, LinkRecord link, std::vector<Nanos> samples,
+                    double factor = 1);
 
 }  // namespace mgpu

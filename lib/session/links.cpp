@@ -42,7 +42,7 @@ std::vector<Bytes> default_sizes(LinkSet& set, bool quick) {
 
 // Drops sizes that need more in one piece than the devices can share.
 void leave_out_unshared(LinkSet& set, const LinksOptions& options, std::vector<Bytes>& sizes,
-                        LinksReport& report) {
+                        Report& report) {
   const Bytes most = set.group().most_shared();
   std::string left_out;
   std::erase_if(sizes, [&](Bytes size) {
@@ -58,8 +58,7 @@ void leave_out_unshared(LinkSet& set, const LinksOptions& options, std::vector<B
 }
 
 // Replaces sizes that do not fit by the largest that does.
-std::vector<Bytes> fitting(std::vector<Bytes> sizes, const LargestCall& largest,
-                           LinksReport& report) {
+std::vector<Bytes> fitting(std::vector<Bytes> sizes, const LargestCall& largest, Report& report) {
   if (sizes.empty()) return sizes;
   const Bytes asked = *std::max_element(sizes.begin(), sizes.end());
   if (asked <= largest.size) return sizes;
@@ -71,7 +70,7 @@ std::vector<Bytes> fitting(std::vector<Bytes> sizes, const LargestCall& largest,
   return sizes;
 }
 
-void measure_collectives(LinkSet& set, const LinksOptions& options, LinksReport& report,
+void measure_collectives(LinkSet& set, const LinksOptions& options, Report& report,
                          const std::function<void(const std::string&)>& progress) {
   const LargestCall most = largest_call(set, options.ops, options.element);
   std::vector<Bytes> sizes =
@@ -84,20 +83,17 @@ void measure_collectives(LinkSet& set, const LinksOptions& options, LinksReport&
   for (const Collective op : options.ops) {
     progress(std::string(to_string(op)) + " on " + std::to_string(set.size()) +
              (set.size() == 1 ? " device" : " devices"));
-    if (op == Collective::barrier) {
-      report.collectives.push_back(runs.measure(op, 0));
-      continue;
-    }
-    for (const Bytes size : sizes) report.collectives.push_back(runs.measure(op, size));
+    const std::vector<Bytes> all = op == Collective::barrier ? std::vector{Bytes{0}} : sizes;
+    for (const Bytes size : all) runs.measure(op, size, report);
   }
 }
 
-void note_pairs(LinkSet& set, LinksReport& report) {
+void note_pairs(LinkSet& set, Report& report) {
   for (const DeviceIndex from : set.all())
     for (const DeviceIndex to : set.all())
       if (from != to)
-        report.pairs.push_back({set.traits(from).id, set.traits(to).id, set.peer(from).path(to)});
-  report.notes.assign(set.group().notes().begin(), set.group().notes().end());
+        report.paths.push_back({set.traits(from).id, set.traits(to).id, set.peer(from).path(to)});
+  report.exchange_notes.assign(set.group().notes().begin(), set.group().notes().end());
 }
 
 class OpenedDevices {
@@ -124,11 +120,11 @@ class OpenedDevices {
 
 }  // namespace
 
-void measure_links(Backend& backend, const LinksOptions& options, LinksReport& report,
+void measure_links(Backend& backend, const LinksOptions& options, Report& report,
                    const std::function<void(const std::string&)>& progress) {
   OpenedDevices opened(backend);
-  report.devices = options.devices;
   for (const Device& device : options.devices) {
+    report.devices.push_back({device, report.devices.size(), {}, {}, {}});
     if (options.element == Element::f64 && !options.ops.empty() && !device.fp64)
       throw Error(ErrorKind::unsupported,
                   "device " + device.id + " has no f64; accepted by --element: u32, u64, f32");
@@ -154,8 +150,8 @@ void measure_links(Backend& backend, const LinksOptions& options, LinksReport& r
   };
   measure_matrix(options.path, true);
   const bool staged =
-      std::all_of(report.pairs.begin(), report.pairs.end(),
-                  [](const LinkPair& pair) { return pair.path == PeerPath::staged; });
+      std::all_of(report.paths.begin(), report.paths.end(),
+                  [](const LinkPath& pair) { return pair.path == PeerPath::staged; });
   if (!staged && !options.path && options.matrices) measure_matrix(PeerPath::staged, false);
   for (const std::size_t count : options.ops.empty() ? std::vector<std::size_t>() : counts) {
     const OwnedLinkSet set = LinkSet::make(backend, opened.first(count), options.path);

@@ -9,7 +9,7 @@
 #include "lib/device/device.hpp"
 #include "lib/exchange/collective.hpp"
 #include "lib/exec/backend.hpp"
-#include "lib/report/links_record.hpp"
+#include "lib/report/record.hpp"
 
 namespace mgpu {
 
@@ -29,7 +29,7 @@ struct LinksOptions {
 // before. `progress` is told each next step. Throws Error(unsupported) if a pair lacks the path
 // asked for or a device lacks the element type, Error(out_of_memory), Error(device),
 // Error(timeout), Error(interrupted).
-void measure_links(Backend& backend, const LinksOptions& options, LinksReport& report,
+void measure_links(Backend& backend, const LinksOptions& options, Report& report,
                    const std::function<void(const std::string&)>& progress);
 
 }  // namespace mgpu

@@ -25,11 +25,9 @@ LinkAmounts amounts_in_short(LinkSet& set) {
 
 // Returns the rate of copies without their latency. Subtracts the latency of each copy, and once
 // the isolated zero-byte latency, until the host observes completion.
-double rate_beyond_latency(const LinkMoves& moves, const LinkLatency& nothing, Nanos latency,
-                           unsigned pieces) {
-  const Nanos whole = *median_of(moves.samples);
-  const Nanos copying = whole - *median_of(nothing.alone) - latency * pieces;
-  return static_cast<double>(moves.bytes) / 2 / seconds(std::max({copying, whole / 2, Nanos{1}}));
+double rate_beyond_latency(const RunRecord& moves, Nanos isolated, Nanos latency, unsigned pieces) {
+  const Nanos whole = moves.time.median, copying = whole - isolated - latency * pieces;
+  return moves.work.ops / 2 / seconds(std::max({copying, whole / 2, Nanos{1}}));
 }
 
 }  // namespace
@@ -38,27 +36,27 @@ PeerLinks measure_peer_links(Backend& backend, std::span<OpenDevice* const> devi
   const OwnedLinkSet owned = LinkSet::make(backend, {devices.begin(), devices.end()}, {});
   LinkSet& set = *owned;
   const LinkAmounts amounts = amounts_in_short(set);
-  LinksReport report;
+  Report report;
   LinkMatrix matrix(set, amounts,
                     {.warmup = 3, .least = 5, .most = 20, .budget = std::chrono::milliseconds(15)},
                     true, report);
   matrix.fill();
-  matrix.short_form();
   PeerLinks links(devices.size());
-  std::size_t pair = 0;
   for (const DeviceIndex one : set.all()) {
     for (const DeviceIndex other : set.all()) {
       if (!(one < other)) continue;
-      const LinkMoves& moves = report.transfers[pair].moves;
-      const LinkLatency& nothing = report.latencies[pair++];
-      if (moves.wrong > 0) {
+      const DeviceIndex pair[] = {one, other};
+      matrix.transfer({one, other}, true);
+      matrix.latency_of(pair);
+      const RunRecord *moves = &report.runs.back() - 2, *isolated = moves + 1, *queued = moves + 2;
+      if (moves->status != Status::ok) {
         throw Error(ErrorKind::device, "what " + set.traits(one).id + " and " +
                                            set.traits(other).id +
                                            " sent each other did not arrive as it was sent");
       }
-      const Nanos latency{
-          static_cast<std::int64_t>(*queued_ns(nothing.queued, nothing.queued_calls))};
-      const double rate = rate_beyond_latency(moves, nothing, latency, amounts.pieces);
+      const Nanos latency = queued->time.median;
+      const double rate =
+          rate_beyond_latency(*moves, isolated->time.median, latency, amounts.pieces);
       links.of(one.value, other.value) = {set.peer(one).path(other), rate, latency};
       links.of(other.value, one.value) = {set.peer(other).path(one), rate, latency};
     }

@@ -478,9 +478,9 @@ class Rounds(RanksCase):
                 self.assertEqual(result.code, 0, str(result))
                 report = json.loads(file.read_text())
                 self.assertTrue(report["complete"])
-                self.assert_schema(file, "links")
-                self.assertEqual({one["wrong"] for one in report["collectives"]}, {0})
-                self.assertEqual({one["path"] for one in report["collectives"]}, {"staged"})
+                self.assert_schema(file, "result")
+                self.assertEqual({(run["link"]["wrong"], run["link"]["path"])
+                                  for run in report["runs"]}, {(0, "staged")})
 
     def test_what_only_devices_of_one_process_have_is_refused(self):
         mpi = next(iter(launchers()))

@@ -138,20 +138,19 @@ class Links(Case):
 
     def test_every_way_is_measured_and_nothing_arrives_wrong(self):
         self.assertEqual((self.done.code, self.done.err), (0, ""))
-        self.assert_schema(self.file, "links")
+        self.assert_schema(self.file, "result")
         self.assertTrue(self.document["complete"])
         ids = [device["id"] for device in self.document["devices"]]
-        ways = {(t["traffic"], t["from"], t["to"]) for t in self.document["transfers"] if
-                t["in_use"]}
+        ways = {(run["mode"], run["link"].get("from"), run["link"].get("to"))
+                for run in self.document["runs"]}
         for one in ids:
-            self.assertLessEqual({("one-way", "host", one), ("one-way", one, "host"),
-                                  ("both-ways", "host", one)}, ways)
-        self.assertIn(("one-way", *ids), ways)
-        self.assertEqual([row["size_bytes"] for row in self.document["collectives"]], [1000, 4096])
-        for row in [*self.document["transfers"], *self.document["at_once"],
-                    *self.document["collectives"]]:
-            self.assertEqual(row["wrong"], 0)
-        self.assertGreater(min(row["alone_ns"] for row in self.document["latencies"]), 0)
+            self.assertLessEqual({("one_way", "host", one), ("one_way", one, "host"),
+                                  ("both_ways", "host", one)}, ways)
+        self.assertIn(("one_way", *ids), ways)
+        self.assertEqual([run["link"]["bytes"] for run in self.document["runs"] if
+                          (run["suite"], run["mode"]) == ("all-reduce", "isolated")], [1000, 4096])
+        self.assertEqual({(run["status"], run["link"]["wrong"]) for run in self.document["runs"]},
+                         {("ok", 0)})
 
     def test_its_file_is_reported_exported_and_compared_by_name_or_from_a_pipe(self):
         text, tables = self.file.read_text(), self.done.out
@@ -159,9 +158,7 @@ class Links(Case):
         export = self.folder / "export.csv"
         self.assertEqual(self.good("report", "-", "--export", f"csv={export}", given=text).out,
                          tables)
-        rows = sum(len(self.document[name]) * count for name, count in
-                   (("transfers", 1), ("at_once", 1), ("latencies", 2), ("collectives", 2)))
-        self.assertEqual(len(export.read_text().splitlines()), 1 + rows)
+        self.assertEqual(len(export.read_text().splitlines()), 1 + len(self.document["runs"]))
         same = json.loads(self.good("compare", self.file, "-", "--json", given=text).out)
         self.assertLessEqual({row["verdict"] for row in same["rows"]}, {"same", "inconclusive"})
         fifo = self.folder / "fifo"  # like the shell's <(cat FILE)
@@ -181,8 +178,8 @@ class Links(Case):
         file = self.folder / "links.json"
         self.good("links", "-d", "cpu", "--quick", "-q", "--op", "all-to-all,all-reduce", "--sizes",
                   "1000,1MiB", "--peer", "staged", "-o", file, env=nine)
-        rows = json.loads(file.read_text())["collectives"]
-        self.assertEqual([(row["size_bytes"], len(row["devices"]), row["wrong"]) for row in rows],
+        self.assertEqual([(run["link"]["bytes"], len(run["devices"]), run["link"]["wrong"]) for run
+                          in json.loads(file.read_text())["runs"] if run["mode"] == "isolated"],
                          [(1000, 9, 0), (1048576, 9, 0)] * 2)
 
 

@@ -203,7 +203,7 @@ class LinksPictures(Scripts):
     @binary.thorough
     def test_kinds_are_its_own_and_what_it_lacks_is_named(self):
         document = json.loads(LINKS.read_text())
-        document["transfers"] = []
+        document["runs"] = [run for run in document["runs"] if "from" not in run["link"]]
         file = self.folder / "few.json"
         file.write_text(json.dumps(document))
         done = self.good("plot.py", file, "-o", self.folder, "--kind", "all", "--format", "png",
@@ -211,12 +211,12 @@ class LinksPictures(Scripts):
         self.assertEqual([Path(line).name for line
                           in done.stdout.split()], ["links-all-reduce.png"])
         self.assertIn("plot.py: no matrices", done.stderr)
-        document["latencies"][0]["alone_ns"] = "x"
+        document["runs"][0]["link"]["calls"] = "x"
         file.write_text(json.dumps(document))
         for arguments, words in ((["--kind", "strategies"],
                                   "matrices, bandwidth"), (["--mode", "resident"],
                 "--mode"), ([GOLDEN], "drawn by itself"),
-                                 ([], "latencies[0].alone_ns")):
+                                 ([], "runs[0].link.calls")):
             done = self.run_script("plot.py", file, *arguments, "-o", self.folder,
                                    python=self.python("matplotlib"))
             self.assertEqual((done.returncode, done.stdout, len(done.stderr.splitlines())), (2, "",

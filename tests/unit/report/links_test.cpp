@@ -1,13 +1,12 @@
-// Files of links: the golden file, with which scripts are tested too, is read, its figures follow
-// from its samples, and writing it gives the same text; tables and comparison of it.
+// Results of links: the golden file, with which scripts are tested too, is read, and writing it
+// gives the same text; tables and comparison of it.
 #include <doctest/doctest.h>
 
 #include <nlohmann/json.hpp>
 
-#include "lib/base/error.hpp"
 #include "lib/report/comparison.hpp"
-#include "lib/report/links_json.hpp"
 #include "lib/report/links_tables.hpp"
+#include "lib/report/record_json.hpp"
 #include "tests/support/golden.hpp"
 #include "tests/support/json_texts.hpp"
 
@@ -16,70 +15,48 @@ using namespace mgpu::test;
 
 namespace {
 
-std::string links_text() { return golden_text("links.json"); }
-
-LinksReport links_from_text(const std::string& text) {
-  return links_from_json(nlohmann::ordered_json::parse(text));
-}
-
-std::string refusal_of_links(const std::string& text) {
-  return refusal_of_file(text, [](const std::string& file) {
-    try {
-      links_from_text(file_text(file));
-    } catch (const Error& error) {
-      throw Error(error.kind(), file + ": " + error.what());
-    }
-  });
-}
+Report golden_links() { return report_from_text(golden_text("links.json")); }
 
 }  // namespace
 
 TEST_CASE("a file of links is read, and written as it was") {
-  const std::string text = links_text();
-  const LinksReport report = links_from_text(text);
-  CHECK(links_json_text(report) == text);
-  CHECK(report.transfers.at(3).traffic == LinkTraffic::both_ways);
-  CHECK(report.transfers[3].moves.samples.size() == 21);
-  CHECK(report.collectives.at(0).bus_factor == 1);
+  const Report report = golden_links();
+  const std::string text = to_json_text(report);
+  CHECK(text == golden("links.json", text));
+  CHECK(is_links(report));
+  CHECK(report.runs.at(3).link->wrong == 3);
+  CHECK(report.runs[3].samples.empty());  // what is wrong has no figures
+  CHECK(report.runs[4].link->devices.at(1).samples.size() == 21);
   const std::string failed = edited(text, "/failure \"device 0:1 did not answer\"");
-  CHECK(same_json(links_json_text(links_from_text(failed)), failed));
-}
-
-TEST_CASE("figures are those of the samples, and what is wrong has none") {
-  LinksReport report = links_from_text(links_text());
-  for (Nanos& time : report.transfers[0].moves.samples) time *= 2;
-  report.latencies[0].queued_calls *= 2;
-  report.collectives[0].queued_calls *= 2;
-  check_json(links_json_text(report), R"(
-    /transfers/0/bytes_per_s 25e9
-    /transfers/3/bytes_per_s null
-    /transfers/3/wrong 3
-    /at_once/0/path null
-    /at_once/0/devices/0/bytes_per_s 50e9
-    /latencies/0/back_to_back_ns 1500.0
-    /collectives/0/back_to_back_ns 20000.0
-    /collectives/0/algbw_bytes_per_s 200e9)");
+  CHECK(same_json(to_json_text(report_from_text(failed)), failed));
 }
 
 TEST_CASE("what cannot be in a file of links is refused by its place") {
-  check_refusals(links_text(), refusal_of_links, R"(
-    /transfers/0/traffic "sideways"
-    /transfers/0/samples_ns [1, -1] => transfers[0].samples_ns[1]
-    /latencies/0/back_to_back_calls 0
-    /collectives/0/bus_factor null
-    /schema_version 2)");
+  check_refusals(golden_text("links.json"), refusal_of_result, R"(
+    /runs/0/link/path 1 => runs[0].link.path
+    /runs/0/link/calls 0
+    /runs/0/samples_ns [1, -1] => runs[0].samples_ns[1]
+    /paths/0/path "by air")");
+}
+
+TEST_CASE("a case has what links measured or how work was split") {
+  const std::string text = golden_text("links.json");
+  nlohmann::ordered_json json = nlohmann::ordered_json::parse(text);
+  CHECK_FALSE(json["runs"][0].contains("metrics"));
+  json["runs"][0].erase("link");
+  CHECK(refusal_of_result(json.dump()).find("runs[0].setup_ns: missing") != std::string::npos);
 }
 
 TEST_CASE("tables of links are the golden ones: sources in rows and destinations in columns") {
-  const std::string text = links_tables(links_from_text(links_text()), {});
+  const std::string text = links_tables(golden_links(), {});
   CHECK(text == golden("links.txt", text));
 }
 
 TEST_CASE("two files of links are compared cell by cell") {
-  LinksReport slower = links_from_text(links_text());
-  for (Nanos& time : slower.transfers[1].moves.samples) time *= 2;
-  const Report base = as_cases(links_from_text(links_text())), fresh = as_cases(slower);
-  const Comparison all = compare_reports(std::span(&base, 1), std::span(&fresh, 1), {});
+  const Report base = golden_links();
+  Report slower = base;
+  for (Nanos& time : slower.runs[1].samples) time *= 2;
+  const Comparison all = compare_reports(std::span(&base, 1), std::span(&slower, 1), {});
   CHECK(all.rows.size() == 10);
   CHECK(all.count(Change::regression) == 1);
   for (const ComparisonRow& row : all.rows) {

@@ -19,7 +19,7 @@ constexpr Nanos kSignal = std::chrono::microseconds(2);
 constexpr Bytes kPiece = Bytes{1} << 20;  // size of pieces; the devices' memory is four of them
 
 struct MeasuredLinks {
-  LinksReport report;
+  Report report;
   std::string failure;
 };
 
@@ -58,23 +58,19 @@ LinksOptions only(std::vector<Collective> ops, std::vector<Bytes> sizes) {
   return options;
 }
 
-const LinkMoves& transfer(const LinksReport& report, LinkTraffic traffic, const std::string& from,
-                          const std::string& to, bool in_use = true) {
-  const auto found =
-      std::find_if(report.transfers.begin(), report.transfers.end(), [&](const LinkTransfer& t) {
-        return t.traffic == traffic && t.from == from && t.to == to && t.in_use == in_use;
-      });
-  REQUIRE(found != report.transfers.end());
-  CHECK(found->moves.wrong == 0);
-  return found->moves;
+std::vector<const RunRecord*> in_mode(const Report& report, const std::string& mode) {
+  std::vector<const RunRecord*> found;
+  for (const RunRecord& run : report.runs)
+    if (to_string(run.mode) == mode) found.push_back(&run);
+  return found;
 }
 
-const LinkMoves& at_once(const LinksReport& report, LinkCrowd crowd) {
-  const auto found =
-      std::find_if(report.at_once.begin(), report.at_once.end(),
-                   [&](const LinkAtOnce& row) { return row.crowd == crowd && row.in_use; });
-  REQUIRE(found != report.at_once.end());
-  return found->moves;
+// Returns the case of links with this label and mode.
+const RunRecord& case_of(const Report& report, const std::string& mode, const std::string& label) {
+  for (const RunRecord* run : in_mode(report, mode))
+    if (run->strategy == label) return *run;
+  FAIL("there is no case " << label << " in mode " << mode);
+  return report.runs.front();
 }
 
 Nanos put_of(Bytes bytes) { return kSignal + from_seconds(static_cast<double>(bytes) / 1e11); }
@@ -88,53 +84,54 @@ void check_times(const std::vector<Nanos>& samples, Nanos expected) {
 }  // namespace
 
 TEST_CASE("matrices and latencies are what the fake devices take") {
-  using enum LinkTraffic;
-  const LinksReport report = links_of(3, {}).report;
+  const Report report = links_of(3, {}).report;
   CHECK(report.complete);
   const Nanos up = from_seconds(kPiece / 1e10), down = from_seconds(kPiece / 2e10);
-  CHECK(transfer(report, one_way, "host", "0:1").bytes == kPiece);
-  check_times(transfer(report, one_way, "host", "0:1").samples, up);
-  check_times(transfer(report, one_way, "0:1", "host").samples, down);
-  check_times(transfer(report, both_ways, "host", "0:1").samples, up);
-  CHECK(transfer(report, both_ways, "host", "0:1").bytes == 2 * kPiece);
-  for (const bool in_use : {true, false}) {
+  CHECK(case_of(report, "one_way", "host to 0:1").link->bytes == kPiece);
+  check_times(case_of(report, "one_way", "host to 0:1").samples, up);
+  check_times(case_of(report, "one_way", "0:1 to host").samples, down);
+  check_times(case_of(report, "both_ways", "host to 0:1").samples, up);
+  CHECK(case_of(report, "both_ways", "host to 0:1").link->bytes == 2 * kPiece);
+  for (const std::string path : {"", "_staged"}) {
     const Nanos put = put_of(kPiece) + kSignal;
-    check_times(transfer(report, one_way, "0:2", "0:0", in_use).samples, put);
-    check_times(transfer(report, both_ways, "0:0", "0:2", in_use).samples, put);
+    check_times(case_of(report, "one_way" + path, "0:2 to 0:0").samples, put);
+    check_times(case_of(report, "both_ways" + path, "0:0 to 0:2").samples, put);
   }
-  check_times(at_once(report, LinkCrowd::up).samples, up);
-  check_times(at_once(report, LinkCrowd::down).samples, down);
-  CHECK(at_once(report, LinkCrowd::up_and_down).bytes == 6 * kPiece);
-  CHECK(at_once(report, LinkCrowd::devices).bytes == 6 * kPiece / 2);
-  check_times(at_once(report, LinkCrowd::devices).samples,
-              2 * put_of(kPiece / 2) + kSignal);  // signals to all are given at once
+  check_times(case_of(report, "all_at_once", "up").samples, up);
+  check_times(case_of(report, "all_at_once", "down").samples, down);
+  CHECK(case_of(report, "all_at_once", "up-and-down").link->bytes == 6 * kPiece);
+  const RunRecord& devices = case_of(report, "all_at_once", "devices");
+  CHECK(devices.link->bytes == 6 * kPiece / 2);
+  CHECK(devices.rate == doctest::Approx(3 * kPiece / seconds(devices.time.median)));
+  check_times(devices.samples, 2 * put_of(kPiece / 2) + kSignal);  // all signals are given at once
+  REQUIRE(devices.link->devices.size() == 3);
+  for (const LinkRecord::Share& share : devices.link->devices) CHECK(share.bytes == kPiece);
 
-  CHECK(report.pairs.size() == 6);
-  CHECK(report.transfers.size() == 3 * 3 + 2 * (6 + 3));
-  REQUIRE(report.latencies.size() == 2 * (3 + 1));
-  CHECK(report.latencies[0].devices == std::vector<std::string>{"0:0", "0:1"});
-  CHECK(report.latencies[0].path == "direct");
-  check_times(report.latencies[0].alone, kSignal);
-  CHECK(report.latencies[0].queued_calls == 20);
-  check_times(report.latencies[0].queued, 20 * kSignal);
-  CHECK(report.latencies[3].devices.size() == 3);
-  check_times(report.latencies[3].alone, kSignal);
-  CHECK(report.latencies[4].path == "staged");
-  CHECK_FALSE(report.latencies[4].in_use);
+  CHECK(report.paths.size() == 6);
+  CHECK(in_mode(report, "one_way").size() == 3 * 2 + 6);
+  CHECK(in_mode(report, "both_ways").size() == 3 + 3);
+  CHECK(in_mode(report, "one_way_staged").size() == 6);
+  CHECK(in_mode(report, "latency_isolated").size() == 3 + 1);
+  const RunRecord& queued = case_of(report, "latency_back_to_back", "0:0 and 0:1");
+  CHECK(queued.link->path == "direct");
+  CHECK(queued.link->calls == 20);
+  CHECK(queued.devices == std::vector<std::string>{"0:0", "0:1"});
+  check_times(queued.samples, kSignal);
+  check_times(case_of(report, "latency_isolated", "0:0 and 0:1 and 0:2").samples, kSignal);
+  CHECK(case_of(report, "latency_isolated_staged", "0:0 and 0:1").link->path == "staged");
 }
 
 TEST_CASE("a path that is asked for is the only one; of one device only the host moves anything") {
   LinksOptions options;
   options.path = PeerPath::staged;
-  const LinksReport staged = links_of(2, options).report;
-  CHECK(staged.pairs.front().path == PeerPath::staged);
-  CHECK(std::all_of(staged.transfers.begin(), staged.transfers.end(),
-                    [](const LinkTransfer& t) { return t.in_use; }));
-  const LinksReport alone = links_of(1, {}).report;
+  const Report staged = links_of(2, options).report;
+  CHECK(staged.paths.front().path == PeerPath::staged);
+  CHECK(std::none_of(staged.runs.begin(), staged.runs.end(), [](const RunRecord& run) {
+    return to_string(run.mode).ends_with("_staged");
+  }));
+  const Report alone = links_of(1, {}).report;
   CHECK(alone.complete);
-  CHECK(alone.transfers.size() == 3);
-  CHECK(alone.at_once.empty());
-  CHECK(alone.latencies.empty());
+  CHECK(alone.runs.size() == 3);
 }
 
 TEST_CASE("every collective of every size and count of devices, with nothing wrong") {
@@ -143,33 +140,31 @@ TEST_CASE("every collective of every size and count of devices, with nothing wro
   options.device_counts = {1, 2, 3};
   options.element = Element::u64;
   options.reduction = Reduction::max;
-  const LinksReport report = links_of(3, options).report;
+  const Report report = links_of(3, options).report;
   CHECK(report.complete);
-  CHECK(report.transfers.empty());
-  CHECK(report.collectives.size() == 3 * (1 + 7 * 3));  // a barrier has one size
-  for (const CollectiveRecord& row : report.collectives) {
-    CAPTURE(row.op);
-    CAPTURE(row.size);
-    CHECK(row.wrong == 0);
-    CHECK(row.size == row.count * 8);
-    const bool reduces = row.op == "reduce" || row.op == "all-reduce" || row.op == "reduce-scatter";
-    CHECK(row.reduction == (reduces ? "max" : ""));
-    CHECK(row.alone.size() >= 5);
-    CHECK(row.alone.front() == row.alone.back());  // the first ones were warm-up
-    CHECK(row.queued.front() == row.queued.back());
-    if (row.devices.size() == 1 || row.size == 0) continue;
-    const double time = static_cast<double>(row.queued.front().count()) / 1e9 /
-                        static_cast<double>(row.queued_calls);
-    CHECK(*algorithm_bandwidth(row) == doctest::Approx(static_cast<double>(row.size) / time));
-    CHECK(*bus_bandwidth(row) == doctest::Approx(*algorithm_bandwidth(row) * row.bus_factor));
+  CHECK(report.runs.size() == 2 * 3 * (1 + 7 * 3));  // a barrier has one size
+  for (const RunRecord& run : report.runs) {
+    CAPTURE(run.suite);
+    CAPTURE(run.strategy);
+    CHECK(run.status == Status::ok);
+    CHECK(run.link->bytes == run.work.items * 8);
+    const bool reduces =
+        run.suite == "reduce" || run.suite == "all-reduce" || run.suite == "reduce-scatter";
+    CHECK(run.params.contains("redop") == reduces);
+    CHECK(run.samples.size() >= 5);
+    CHECK(run.samples.front() == run.samples.back());  // the first ones were warm-up
+    CHECK((run.link->calls > 1) == (to_string(run.mode) == "back_to_back"));
+    if (run.suite == "all-reduce" && run.devices.size() == 3)
+      CHECK(run.rate == doctest::Approx(static_cast<double>(run.link->bytes) * 4 / 3 /
+                                        seconds(run.time.median)));
   }
 }
 
 TEST_CASE("sizes are limited by memory and by pieces, in one line, and all others are measured") {
-  const LinksReport report =
+  const Report report =
       links_of(2, only({Collective::all_reduce}, {kPiece / 2, 32 * kPiece})).report;
-  REQUIRE(report.collectives.size() == 1);
-  CHECK(report.collectives[0].size == kPiece / 2);
+  REQUIRE(in_mode(report, "isolated").size() == 1);
+  CHECK(report.runs[0].link->bytes == kPiece / 2);
   REQUIRE(report.warnings.size() == 1);
   CHECK(report.warnings[0].find("0:0") != std::string::npos);
 
@@ -177,19 +172,20 @@ TEST_CASE("sizes are limited by memory and by pieces, in one line, and all other
   for (FakeDevice& device : devices) device.most_shared = Bytes{2} << 20;
   LinksOptions options =
       only({Collective::all_reduce, Collective::barrier}, {4096, 1 << 20, 2 << 20, 3 << 20});
-  const LinksReport pieces = links_of(devices, options).report;
+  const Report pieces = links_of(devices, options).report;
   CHECK(pieces.complete);
-  REQUIRE(pieces.collectives.size() == 3);
-  CHECK(pieces.collectives[0].size == 4096);
-  CHECK(pieces.collectives[1].size == 1 << 20);
-  CHECK(pieces.collectives[2].op == "barrier");
+  const auto measured = in_mode(pieces, "isolated");
+  REQUIRE(measured.size() == 3);
+  CHECK(measured[0]->link->bytes == 4096);
+  CHECK(measured[1]->link->bytes == 1 << 20);
+  CHECK(measured[2]->suite == "barrier");
   REQUIRE(pieces.warnings.size() == 1);
   for (const char* named : {"2.00 MiB, 3.00 MiB", "--peer staged"})
     CHECK(pieces.warnings[0].find(named) != std::string::npos);
   options.sizes = {3 << 20};
-  const LinksReport none = links_of(devices, options).report;
+  const Report none = links_of(devices, options).report;
   CHECK(none.complete);
-  CHECK(none.collectives.size() == 1);
+  CHECK(in_mode(none, "isolated").size() == 1);
 }
 
 TEST_CASE("what arrives wrong is counted, and has no rate") {
@@ -199,22 +195,23 @@ TEST_CASE("what arrives wrong is counted, and has no rate") {
   LinksOptions options = only({Collective::all_reduce}, {4096});
   options.matrices = true;
   options.element = Element::u32;  // a sum of floats may round a small error away
-  const LinksReport report = links_of(2, options, flips).report;
+  const Report report = links_of(2, options, flips).report;
   CHECK(report.complete);
-  CHECK(wrong_in(report) > 0);
   std::size_t wrong = 0;
-  for (const LinkTransfer& row : report.transfers) {
-    const bool from_bad =
-        row.from == "0:1" || (row.traffic == LinkTraffic::both_ways && row.to == "0:1");
-    const bool affected = from_bad && row.path.has_value();
-    CHECK((row.moves.wrong > 0) == affected);
-    CHECK(rate_of(row.moves).has_value() != affected);
-    wrong += affected ? 1 : 0;
+  for (const RunRecord& run : report.runs) {
+    const LinkRecord& link = *run.link;
+    const std::string mode = to_string(run.mode);
+    const bool both_ways = mode.starts_with("both_ways"), transfer = !link.from.empty();
+    const bool affected =
+        transfer ? !link.path.empty() && (link.from == "0:1" || (both_ways && link.to == "0:1"))
+                 : run.strategy == "devices" || run.suite == "all-reduce";
+    CHECK((link.wrong > 0) == affected);
+    CHECK((run.status == Status::failed) == affected);
+    CHECK((run.verify.status == VerifyStatus::failed) == affected);
+    CHECK(run.samples.empty() == affected);
+    wrong += affected && transfer ? 1 : 0;
   }
   CHECK(wrong == 4);  // one way and both ways, on two paths
-  REQUIRE(report.collectives.size() == 1);
-  CHECK(report.collectives[0].wrong > 0);
-  CHECK_FALSE(bus_bandwidth(report.collectives[0]));
 }
 
 TEST_CASE("a device that hangs, cannot be opened or lacks a type is named; the rest is kept") {
@@ -222,7 +219,7 @@ TEST_CASE("a device that hangs, cannot be opened or lacks a type is named; the r
       links_of(2, {}, fails_from(FakeCall::exchange, 3, FakeFault::Kind::hang));
   CHECK_FALSE(hung.report.complete);
   CHECK(hung.failure.find("device 0:1") != std::string::npos);
-  CHECK(hung.report.transfers.size() >= 6);  // transfers with the host
+  CHECK(hung.report.runs.size() >= 6);  // transfers with the host
   CHECK(links_of(2, {}, fails_from(FakeCall::open, 0, FakeFault::Kind::refused))
             .failure.find("device 0:1") == 0);
   LinksOptions options = only({Collective::all_reduce}, {});
@@ -231,9 +228,9 @@ TEST_CASE("a device that hangs, cannot be opened or lacks a type is named; the r
 }
 
 TEST_CASE("in real time, with threads") {
-  const LinksReport report =
+  const Report report =
       links_of(2, only({Collective::all_reduce}, {4096}), {}, FakeTime::is_real).report;
   CHECK(report.complete);
-  CHECK(wrong_in(report) == 0);
-  CHECK(report.collectives.size() == 1);
+  REQUIRE(report.runs.size() == 2);
+  for (const RunRecord& run : report.runs) CHECK(run.status == Status::ok);
 }
