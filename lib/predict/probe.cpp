@@ -384,6 +384,13 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload,
          small_slices(i, small, of_small, large, seen[at_large], seen[in_pieces])});
   }
   for (std::size_t i = 0; small < large && i < participants.size(); ++i) {
+    const auto same_bytes = [&](CommandKind kind) {
+      const auto at = static_cast<std::size_t>(kind);
+      const Bytes more = seen[at_large].front().bytes[i][at];
+      return seen[at_small].front().bytes[i][at] == more ? more : 0;
+    };
+    probe.devices[i].same_up = same_bytes(CommandKind::upload);
+    probe.devices[i].same_down = same_bytes(CommandKind::download);
     const auto collecting = [&](const Execution& execution) { return execution.collecting[i]; };
     const Nanos longer =
         median_of(seen[at_large], collecting) - median_of(seen[at_small], collecting);
@@ -437,8 +444,15 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
   if (!mode.transfers() || copies_with_cores) {
     // The samples themselves show the marginal cost of a slice, including the host's part. The
     // first slice keeps its time.
-    per_item += seen_of_copies(device.upload.per_item_s * cost.in_bytes,
-                               device.download.per_item_s * cost.out_bytes, share);
+    const auto per_item_of = [](const StageCost& copy, Bytes same, double bytes) {
+      return same > 0 ? 0 : copy.per_item_s * bytes;
+    };
+    const auto once_of = [](const StageCost& copy, Bytes same) {
+      return copy.fixed + from_seconds(copy.per_item_s * static_cast<double>(same));
+    };
+    per_item +=
+        seen_of_copies(per_item_of(device.upload, device.same_up, cost.in_bytes),
+                       per_item_of(device.download, device.same_down, cost.out_bytes), share);
     estimate.launch = device.next_slice;
     // Shows nothing of a launch.
     const bool one_size = device.kernels.small == device.kernels.large;
@@ -450,7 +464,8 @@ DeviceEstimate estimate_of(const Probe& probe, std::size_t index, const ItemCost
     }
     const Nanos compute = one_size ? Nanos{} : device.compute.fixed;
     // Includes the launch of the only slice.
-    const Nanos once = fixed + device.upload.fixed + compute + device.download.fixed;
+    const Nanos once = fixed + once_of(device.upload, device.same_up) + compute +
+                       once_of(device.download, device.same_down);
     estimate.fixed = std::max(Nanos{}, once - device.next_slice);
     estimate.first_slice_discount = std::max(Nanos{}, device.next_slice - once);
   } else {

@@ -42,6 +42,8 @@ struct ProbedDevice {
   Nanos per_doubling{};
   // Bytes/s while other devices copy different data; 0: copies were too short to tell.
   double up = 0, down = 0;
+  // Bytes that a slice of any size copies; 0: more items have more bytes.
+  Bytes same_up = 0, same_down = 0;
 };
 
 struct Probe {

@@ -94,6 +94,13 @@ TEST_CASE("an estimate end to end knows the links; a CPU's folds its copies into
   const DeviceEstimate resident = estimate_of(probe, 0, cost, Mode::resident, {});
   CHECK(resident.launch == microseconds(3));
   CHECK(resident.first_slice_discount == Nanos{});
+  CHECK(resident.items_per_s == doctest::Approx(1 / 3.5e-6));
+  CHECK(resident.fixed == microseconds(7 + 35 - 3));
+  probe.devices.front().same_down = 2000;  // no item adds to it
+  const DeviceEstimate constant = estimate_of(probe, 0, cost, Mode::resident, {});
+  CHECK(constant.items_per_s == doctest::Approx(1 / 3e-6));
+  CHECK(constant.fixed == microseconds(7 + 35 + 10 - 3));
+  probe.devices.front().same_down = 0;
   probe.devices.front().next_slice =
       microseconds(50);  // more than the only one took without its items: 42 us
   const DeviceEstimate rebalance_point = estimate_of(probe, 0, cost, Mode::resident, {});
