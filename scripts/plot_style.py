@@ -11,7 +11,7 @@ matplotlib.use("Agg")  # no display
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import FuncFormatter  # noqa: E402
 
-from result_file import DISTURBED, SLOWED  # noqa: E402
+from result_file import DISTURBED, SLOWED, doubts_of  # noqa: E402
 from result_series import DASHES, MARKS, slowed_words  # noqa: E402
 
 GREY = "#555555"
@@ -64,13 +64,10 @@ def letters_across(labels, columns):
 
 def marks_told(cases):
     """Returns the meanings of the marks after names, for those that occur: the warnings of the cases, and their slowed devices."""
-    names = {}
-    for case in cases:
-        for why in case.doubts_told:
-            names.setdefault(why, {})[case.label] = None
-    told = [f"{DISTURBED} {', '.join(mine)}: {why}" for why, mine in list(names.items())[:NOTES_AT_MOST]]
-    if len(names) > NOTES_AT_MOST:
-        told.append(f"{DISTURBED} and {len(names) - NOTES_AT_MOST} more warnings, which mgpu-bench report shows")
+    doubts = doubts_of(cases, lambda case: case.doubts_told)
+    told = [f"{DISTURBED} {', '.join(dict.fromkeys(case.label for case in mine))}: {why}" for why, mine in list(doubts.items())[:NOTES_AT_MOST]]
+    if len(doubts) > NOTES_AT_MOST:
+        told.append(f"{DISTURBED} and {len(doubts) - NOTES_AT_MOST} more warnings, which mgpu-bench report shows")
     slowed = {d: case.device_records[d] for case in cases for d in case.slowed}
     if slowed:
         told.append(f"{SLOWED} uses a device that is slowed down on purpose: {'; '.join(slowed_words(slowed.values()))}")

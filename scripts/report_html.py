@@ -345,8 +345,9 @@ def notices(sources):
             yield f"{source.name or 'The run'} was interrupted; these are the cases it finished.", ""
     if slowed_devices(sources):
         yield f"{SLOWED} Slowed down on purpose: device {slowed_devices(sources)}.", named_cases(groups, lambda case: case.slowed)
-    for warning in dict.fromkeys(w for group in groups for case in group.cases for w in case.warnings):
-        yield f"{DISTURBED} {warning[:1].upper()}{warning[1:]}.", named_cases(groups, lambda case: warning in case.warnings)
+    for warning, cases in result_file.doubts_of([case for group in groups for case in group.cases], lambda case: case.warnings).items():
+        those = set(map(id, cases))
+        yield f"{DISTURBED} {warning[:1].upper()}{warning[1:]}.", named_cases(groups, lambda case: id(case) in those)
 
 
 def faults(sources):
@@ -367,13 +368,14 @@ def conclusions(sources):
             said.setdefault(str(get(line, "text")), {})[f"{part}{get(line, 'title')}"] = None
         for group in source.groups:
             for case in (case for case in group.cases if not case.ok):
-                # Reasons that begin with the strategy differ in nothing else.
-                where = missing.setdefault((case.status, case.reason.removeprefix(case.strategy).strip()), ({}, {}))
+                reason = re.sub(rf"\b{re.escape(case.strategy)}\b", "this strategy", case.reason)
+                reason = reason if reason.startswith("not applicable") else f"{case.status}: {reason}"
+                where = missing.setdefault(reason, ({}, {}))
                 where[0][case.label] = where[1][part + group.title] = None
     for words, titles in said.items():
         yield "; ".join(titles), words
-    for (status, reason), (labels, titles) in missing.items():
-        yield "; ".join(titles), f"{listed(labels)}: {status}: {reason}{'' if reason.endswith('.') else '.'}"
+    for reason, (labels, titles) in missing.items():
+        yield "; ".join(titles), f"{listed(labels)}: {reason}{'' if reason.endswith('.') else '.'}"
 
 
 def is_shown(_, case):

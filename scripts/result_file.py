@@ -4,6 +4,7 @@
 is missing. Needs nothing but Python."""
 
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -250,6 +251,21 @@ class Group:
 def percent_of(part, whole):
     exact = 100 * part / whole
     return "<1" if part and exact < 0.5 else ">99" if part < whole and exact >= 99.5 else f"{exact:.0f}"
+
+
+def doubts_of(cases, told):
+    """Returns {warning: its cases} of what `told` returns of each. Warnings that differ in one percentage are one: "about 40 to 70 % of the cores"."""
+    alike, found = {}, {}
+    for case in cases:
+        for why in told(case):
+            parts = re.split(r"(\d+)(?= %)", why)  # text, number, text
+            form = (parts[0], "", parts[2]) if len(parts) == 3 else (why, "", "")
+            alike.setdefault(form, []).append((int(parts[1]) if len(parts) == 3 else 0, case))
+    for (before, _, after), mine in alike.items():
+        numbers = sorted({number for number, _ in mine})
+        middle = " to ".join(dict.fromkeys((str(numbers[0]), str(numbers[-1])))) if after else ""
+        found[f"{before}{middle}{after}"] = [case for _, case in mine]
+    return found
 
 
 def what_if_word(name):

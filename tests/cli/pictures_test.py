@@ -386,6 +386,17 @@ class Series(unittest.TestCase):
             run = {"per_device": [{"items": count} for count in items]}
             self.assertEqual(result_file.Case(run, "file").shares, text)
 
+    def test_warnings_that_differ_in_a_percentage_are_one(self):
+        cases = [result_file.Case({"strategy": name, "warnings": warnings}, "file")
+                 for name, warnings in (("a", ["used 40 % of it", "1:0: hot"]),
+                                        ("b", ["used 70 % of it", "1:1: hot"]),
+                                        ("c", ["lost 5 % or 6 %"]), ("d", ["lost 5 % or 7 %"]))]
+        found = result_file.doubts_of(cases, lambda case: case.warnings)
+        self.assertEqual({why: "".join(case.strategy for case in mine)
+                          for why, mine in found.items()},
+                         {"used 40 to 70 % of it": "ab", "1:0: hot": "a", "1:1: hot": "b",
+                          "lost 5 % or 6 %": "c", "lost 5 % or 7 %": "d"})
+
     def test_a_figure_beyond_the_possible_has_its_reason(self):
         def beyond(efficiency, **of_the_run):
             run = {"metrics": {"efficiency": efficiency, "speedup": 2.0}, **of_the_run}
@@ -479,7 +490,7 @@ class Page(Scripts):
         refused = document["runs"][5]
         for strategy in ("guided", "stealing"):
             document["runs"].append({**refused, "strategy": strategy,
-                                     "reason": f"{strategy} hands out pieces"})
+                                     "reason": f"not applicable: {strategy} reassigns work"})
         document["runs"][3]["metrics"] |= {"efficiency": 1.886, "speedup": 2.5}
         file = self.folder / "facts.json"
         file.write_text(json.dumps(document))
@@ -489,8 +500,8 @@ class Page(Scripts):
                             ("double precision, measured", "45.5 GFLOP/s"),
                             ("32-bit integers, measured", "3.00 Top/s")):
             self.holds(page, f"<dt>{name}</dt><dd>{report_html.text(value)}</dd>")
-        self.assertEqual(page.count("hands out pieces"), 1)
-        self.holds(page, "guided and stealing: unsupported: hands out pieces.")
+        self.assertEqual(page.count("reassigns work"), 1)
+        self.holds(page, "guided and stealing: not applicable: this strategy reassigns work.")
         self.holds(page, f'title="188.6{NB}% of what is possible: the file does not say why">'
                          f'188.6{NB}!</span>')
         self.holds(page, f"Speed-up and efficiency are 188.6{NB}% of what is possible")
