@@ -83,10 +83,12 @@ except (OSError, EOFError, ValueError, KeyError):
 PYTHON
 }
 
-# Usage: part NAME COMMAND...; its result is DIR/NAME.json.gz. A complete one is not measured again, an incomplete one is resumed.
+# Usage: part NAME COMMAND...; its result is DIR/NAME.json.gz. A complete one is not measured again, an incomplete one is resumed. While the
+# campaign is planned, only writes the name to DIR/parts.txt, from which the page says what is missing.
 part() {
   local name=$1 file=$folder/$1.json.gz code=0 left=$((seconds - SECONDS)) where
   shift
+  if ((planning)); then echo "$name" >>"$folder/parts.txt"; return; fi
   if is_complete "$file"; then return; fi
   ((left > 0)) || stop
   where=(-o "$file")
@@ -101,8 +103,11 @@ part() {
   fi
 }
 
+write_page() { python3 "$root/scripts/campaign_page.py" "$folder" -o "$folder/page.html"; }
+
 stop() {
-  echo "campaign: the limit of $limit is reached; what is measured is kept: call again to go on"
+  if compgen -G "$folder/*-*.json.gz" >/dev/null; then write_page || true; fi
+  echo "campaign: $limit limit reached; results so far are saved, run again to continue"
   exit 4
 }
 
@@ -112,13 +117,13 @@ measure() {
   part "$name" run "$@" "${set_of[@]}" "${quick[@]}" --verify sample
 }
 
-if is_wanted calibrate && [[ ! -f $folder/calibrated ]]; then
+calibrate() {
+  [[ ! -f $folder/calibrated ]] || return 0
   ((SECONDS < seconds)) || stop
   echo "campaign: calibrate: mgpu-bench calibrate" | tee -a "$folder/commands.txt"
   "$program" calibrate ${suites//,/ } "${set_of[@]}" >"$folder/calibrate.log" 2>&1 || { tail -n 1 "$folder/calibrate.log" >&2; exit 1; }
   touch "$folder/calibrated"
-fi
-if is_wanted links && ((there > 1)); then part links links "${set_of[@]}" --quick; fi
+}
 
 # Uses 50 ms of work or more on one H200, or the largest problem that fits; for msm several parts of one, with which n devices are compared.
 headline() {
@@ -133,35 +138,46 @@ headline() {
 # Simulates all device counts from what is known of the fewest of several devices before their first sample.
 predict() {
   local file=$folder/$1.json.gz predicted=$folder/predicted-$1.json.gz from
-  is_complete "$file" && ! is_complete "$predicted" || return 0
+  ((!planning)) && is_complete "$file" && ! is_complete "$predicted" || return 0
   from=$(python3 "$root/scripts/campaign_page.py" --case-to-grow "$file") || return 0
   "$program" simulate --from "$file" --case "$from" --as-predicted --grow-to "$most" --device-counts "$counts" -s equal,auto \
     --mode resident -n 1 -o "$predicted" >"$folder/predicted-$1.log" 2>&1 || { tail -n 1 "$folder/predicted-$1.log" >&2; failed=1; }
 }
 
-if is_wanted headline; then
-  headline merkle 2^29
-  headline matrix 16384
-  headline fisher 2^21 --dim 1024
-  headline msm 2^24,2^23,2^22,2^21
-  headline stencil 16384
-  headline lbm 512
-  headline tropical 8192
-  headline pac auto
-fi
-for suite in ${suites//,/ }; do
-  if is_wanted strategies; then measure "strategies-$suite" "$suite" -s all,auto --mode both --device-counts "$most" -n 5; fi
-done
-for suite in ${suites//,/ }; do
-  if is_wanted scaling && ((${#quick[@]} == 0)); then
-    measure "scaling-$suite" "$suite" --size sweep -s equal,dynamic,auto --mode both --device-counts "$counts" -n 5
+every_part() {
+  local suite
+  if is_wanted links && ((there > 1)); then part links links "${set_of[@]}" --quick; fi
+  if is_wanted headline; then
+    headline merkle 2^29
+    headline matrix 16384
+    headline fisher 2^21 --dim 1024
+    headline msm 2^24,2^23,2^22,2^21
+    headline stencil 16384
+    headline lbm 512
+    headline tropical 8192
+    headline pac auto
   fi
-done
-if is_wanted slow && has_suite merkle && ((there > 1)); then
-  measure slow-merkle merkle -s all,auto --mode resident --slow 0=2 --device-counts "$most" -n 7
-fi
+  for suite in ${suites//,/ }; do
+    if is_wanted strategies; then measure "strategies-$suite" "$suite" -s all,auto --mode both --device-counts "$most" -n 5; fi
+  done
+  for suite in ${suites//,/ }; do
+    if is_wanted scaling && ((${#quick[@]} == 0)); then
+      measure "scaling-$suite" "$suite" --size sweep -s equal,dynamic,auto --mode both --device-counts "$counts" -n 5
+    fi
+  done
+  if is_wanted slow && has_suite merkle && ((there > 1)); then
+    measure slow-merkle merkle -s all,auto --mode resident --slow 0=2 --device-counts "$most" -n 7
+  fi
+}
 
-python3 "$root/scripts/campaign_page.py" "$folder" -o "$folder/page.html" || failed=1
+: >"$folder/parts.txt"
+planning=1
+every_part
+planning=0
+if is_wanted calibrate; then calibrate; fi
+every_part
+
+write_page || failed=1
 # The files of a campaign that are committed.
 bytes=$({ cat "$folder"/headline-*.json.gz "$folder"/predicted-*.json.gz "$folder/page.html" 2>/dev/null || true; } | wc -c)
 if ((bytes > 4 << 20)); then

@@ -1,40 +1,25 @@
 #!/usr/bin/env python3
-"""The page of a campaign (scripts/campaign.sh): what was measured with one, two and more devices beside what was predicted for them.
+"""The page of a campaign (scripts/campaign.sh): what was measured with one, two and more devices, next to the predictions for them.
 
-usage: campaign_page.py DIR -o PAGE.html        of the parts in DIR, however many there are; names the page
+usage: campaign_page.py DIR -o PAGE.html        of the parts in DIR, however many there are; prints the page's name
        campaign_page.py --case-to-grow RESULT   the number of the case of the fewest several devices, for simulate --grow-to
 
-Exit 0, or 2 and one line for bad input. Pictures need matplotlib (package python3-matplotlib); without it the page has only tables.
-The page opens without a network: it contains its pictures.
+Exit 0, or 2 and one line for bad input. The page is that of report_html.py, with the parts of a campaign in place of one result.
 """
 
 import argparse
-import base64
-import html
 import statistics
-import subprocess
-import sys
-import tempfile
 from pathlib import Path
 
 import json_input
+import report_html
 import result_file
-from json_input import plain, refuse
-from result_file import duration, get, number, rate
+from json_input import refuse
+from report_html import Source, is_shown, listed, plural
+from result_file import get, number, percent
 
-HERE = Path(__file__).resolve().parent
-STYLE = """body{font:15px/1.5 system-ui,sans-serif;max-width:75rem;margin:2rem auto;padding:0 1rem;color:#222}
-table{border-collapse:collapse;margin:1rem 0}td,th{padding:.2rem .7rem;border-bottom:1px solid #ddd;text-align:right}
-td:not(:first-child):not(.words){white-space:nowrap}
-td:first-child,th:first-child,.words{text-align:left}img{max-width:100%}code{background:#f3f3f3}h2{margin-top:2.5rem}
-.far{color:#b00020}"""
-WORDS = "\0"  # first character of cells with words, which are not set like numbers
-FAR = 5  # percent between prediction and measurement from which it counts as far off
 PART_ORDER = ("headline", "strategies", "scaling", "slow")
-
-
-def groups_of(file):
-    return result_file.groups([(file.name, result_file.read(str(file)))])
+ENDING = ".json.gz"
 
 
 def case_to_grow(name):
@@ -52,118 +37,70 @@ def key(case):
     return number(case.run, "work", "items"), case.strategy, case.n
 
 
-def cells(values, tag="td"):
-    return "<tr>" + "".join(f'<{tag} class="words">{v[1:]}</{tag}>' if v.startswith(WORDS) else f"<{tag}>{v}</{tag}>" for v in values) + "</tr>"
-
-
-def table(head, rows):
-    return "<table>" + cells(head, "th") + "".join(cells(row) for row in rows) + "</table>"
-
-
-def text(value):
-    return html.escape(plain(value), quote=True)
-
-
-def headline_rows(file, apart):
-    """Returns a row for each strategy and count of devices, and appends the deviation of each prediction in percent to `apart`. For more devices
-    than two, or than the fewest of several, the prediction is a simulation from those."""
+def take_simulated(file, groups):
+    """Replaces the predictions for more devices than two, or than the fewest of several, with those simulated from these. Returns that number of
+    devices if there are any."""
     simulated_file = file.with_name("predicted-" + file.name)
-    simulated = {}
-    if simulated_file.is_file():
-        simulated = {key(case): case.median for group in groups_of(simulated_file) for case in group.cases if case.median}
-    rows, groups = [], groups_of(file)
+    if not simulated_file.is_file():
+        return None
+    simulated = {key(case): case.median for group in Source.of(simulated_file).groups for case in group.cases if case.median}
     grown_from = min((case.n for group in groups for case in group.cases if case.n > 1), default=1)
-    for group in groups:
-        for case in group.cases:
-            name = text(f"{group.suite} {group.problem}, {case.told}")
-            if not case.ok:
-                rows.append([name, str(case.asked), WORDS + text(f"{case.status}: {case.reason}")] + [""] * 6)
-                continue
-            told = simulated.get(key(case)) if case.n > grown_from else case.predicted
-            difference = (told - case.median) / case.median * 100 if told else None
-            if difference is not None:
-                apart.append(abs(difference))
-            efficiency, speedup = case.metric("efficiency"), case.metric("speedup")
-            rows.append([name, str(case.n), duration(case.median),
-                         rate(number(case.run, "rate", "value") or 0, plain(get(case.run, "rate", "unit") or "")),
-                         f"{speedup:.2f}" if speedup else "", f"{efficiency * 100:.1f} %" if efficiency else "",
-                         duration(told) if told else "",
-                         "" if difference is None else f'<span class="{"far" if abs(difference) > FAR else ""}">{difference:+.1f} %</span>',
-                         text(case.verified)])
-    return rows
+    grown = [case for group in groups for case in group.cases if case.n > grown_from]
+    for case in grown:
+        case.predicted = simulated.get(key(case))
+    return grown_from if any(case.predicted for case in grown) else None
 
 
-def best_rows(file):
-    rows = []
-    for group in groups_of(file):
-        leaders = group.leaders()
-        if not leaders:
-            rows.append([text(group.title), WORDS + "none can be ranked", "", "", ""])
-            continue
-        best, efficiency = leaders[0], leaders[0].metric("efficiency")
-        rows.append([text(group.title), WORDS + text(", ".join(case.told for case in leaders)), str(best.n), duration(best.median),
-                     f"{efficiency * 100:.1f} %" if efficiency else ""])
-    return rows
+def unfinished(folder, sources):
+    """Yields what is missing of a campaign: campaign.sh writes the names of its parts before it begins."""
+    planned = folder / "parts.txt"
+    names = planned.read_text(encoding="utf-8", errors="replace").split() if planned.is_file() else []
+    there = {file.name.removesuffix(ENDING) for file in folder.glob(f"*{ENDING}")}
+    missing = [name for name in names if name not in there]
+    if missing:
+        yield f"The campaign is not finished; {len(missing)} of {plural(len(names), 'part')} are missing: {', '.join(missing)}.", ""
+    versions = dict.fromkeys(str(get(source.document, "tool", "git")) for source in sources)
+    if len(versions) > 1:
+        yield f"Its parts were measured by {len(versions)} versions of mgpu-bench: {listed(versions)}.", ""
 
 
-def pictures(files, kinds):
-    """Returns the pictures as data in the page, drawn by plot.py; and why those that it cannot draw are missing."""
-    found, missing = [], []
-    with tempfile.TemporaryDirectory() as folder:
-        for file in files:
-            into = Path(folder) / file.name
-            done = subprocess.run([sys.executable, str(HERE / "plot.py"), str(file), "-o", str(into), "--kind", kinds, "--format", "svg"],
-                                  capture_output=True, text=True, check=False)
-            if done.returncode != 0:
-                missing.append(f"{file.name}: {(done.stderr.splitlines() or ['no word of it'])[-1]}")
-                continue
-            for picture in sorted(into.glob("*.svg")):
-                data = base64.b64encode(picture.read_bytes()).decode()
-                found.append(f'<figure><img alt="{text(picture.stem)}" src="data:image/svg+xml;base64,{data}"></figure>')
-    reasons = "".join(f"<li>{text(reason)}</li>" for reason in missing)
-    return "".join(found) + (f"<p>Not drawn:</p><ul>{reasons}</ul>" if missing else "")
-
-
-def devices_words(documents):
-    names = []
-    for document in documents:
-        for device in get(document, "devices") or []:
-            told = f"{plain(get(device, 'name') or '?')}, driver {plain(get(device, 'driver_version') or '?')}"
-            names.append((plain(get(device, "id") or "?"), told))
-    return "; ".join(f"{name}: {told}" for name, told in dict.fromkeys(names))
+def lead(headline, grown_from):
+    """Yields the sentences on the headline cases: efficiencies on the most devices, and how good predictions were."""
+    cases = [case for source in headline for group in source.groups for case in group.ok()]
+    most = max((case.n for case in cases), default=0)
+    efficiencies = [e for case in cases if case.n == most > 1 and (e := case.metric("efficiency"))]
+    if efficiencies:
+        problems = len({group.title for source in headline for group in source.groups if group.ok(most)})
+        yield "Scaling", (f"on {plural(most, 'device')} the median efficiency of {plural(problems, 'headline problem')} is "
+                          f"{percent(statistics.median(efficiencies))} ({percent(min(efficiencies))} to {percent(max(efficiencies))}).")
+    errors = [abs(case.predicted / case.median - 1) for case in cases if case.predicted]
+    if errors:
+        simulated = f" Predictions for more than {plural(grown_from, 'device')} are simulated from the runs on {grown_from}." if grown_from else ""
+        yield "Predictions", f"the median prediction error is {percent(statistics.median(errors))} ({plural(len(errors), 'case')}).{simulated}"
 
 
 def page(folder):
-    parts = {kind: sorted(folder.glob(f"{kind}-*.json.gz")) for kind in PART_ORDER}
-    if not any(parts.values()):
+    files = [file for kind in PART_ORDER for file in sorted(folder.glob(f"{kind}-*{ENDING}"))]
+    if not files:
         refuse(f"{folder}: no part of a campaign is there (headline-*.json.gz, strategies-*.json.gz, ...)")
+    sources = [Source.of(str(file), file.name.removesuffix(ENDING)) for file in files]
+    of_kind = {kind: [source for source in sources if source.name.startswith(f"{kind}-")] for kind in PART_ORDER}
+    grown = [n for file, source in zip(files, sources) if source in of_kind["headline"] and (n := take_simulated(file, source.groups))]
+
+    def any_of(kind):
+        mine = [group for source in of_kind[kind] for group in source.groups]
+        return lambda group, case: any(group is one for one in mine) and is_shown(group, case)
+
+    def leads(kind):
+        shown = any_of(kind)
+        return lambda group, case: shown(group, case) and case in (group.leaders() or [group.best()])
+
     commands = folder / "commands.txt"
-    every = [file for files in parts.values() for file in files]
-    out = [f"<h1>Campaign</h1><p>{text(devices_words([result_file.read(str(every[0]))]))}</p>"]
-    if parts["headline"]:
-        apart = []
-        rows = [row for file in parts["headline"] for row in headline_rows(file, apart)]
-        out.append("<h2>Headline cases</h2>" + table(["case", "devices", "time", "rate", "speed-up", "efficiency", "predicted", "apart", "verified"],
-                                                     rows))
-        if apart:
-            out.append(f"<p>Predictions are {statistics.median(apart):.1f} % from what was measured, in the median of {len(apart)} cases. Those of "
-                       "more devices than two, or the fewest of several, are simulated from these.</p>")
-        out.append(pictures(parts["headline"], "scaling"))
-    for kind, title in (("strategies", "Every strategy, all devices"), ("slow", "One device slowed down")):
-        if parts[kind]:
-            rows = [row for file in parts[kind] for row in best_rows(file)]
-            out.append(f"<h2>{title}</h2>" + table(["problem", WORDS + "fastest", "devices", "time", "efficiency"], rows) + pictures(parts[kind], "strategies"))
-    if parts["scaling"]:
-        out.append("<h2>From small sizes to filling ones</h2>" + pictures(parts["scaling"], "sizes"))
-    unfinished = [file.name for file in every if not get(result_file.read(str(file)), "complete")]
-    if unfinished:
-        out.append(f"<p>Not complete: {text(', '.join(unfinished))}.</p>")
-    if commands.is_file():
-        lines = dict.fromkeys(commands.read_text(encoding="utf-8", errors="replace").splitlines())
-        out.append("<h2>Commands</h2><pre>" + "\n".join(text(line.removeprefix("campaign: ")) for line in lines) + "</pre>")
-    return ('<!doctype html><html lang="en"><meta charset="utf-8"><meta http-equiv="Content-Security-Policy" '
-            "content=\"default-src 'none'; img-src data:; style-src 'unsafe-inline'\"><title>Campaign</title>"
-            f"<style>{STYLE}</style>" + "\n".join(out) + "</html>\n")
+    said = commands.read_text(encoding="utf-8", errors="replace").splitlines() if commands.is_file() else []
+    tables = [("Headline cases", any_of("headline")), ("Fastest strategies, all devices", leads("strategies")),
+              ("Fastest strategies, one device slowed down", leads("slow"))]
+    return report_html.page(sources, folder.name, tables, heading="Scaling campaign: ", lead=lead(of_kind["headline"], min(grown, default=None)),
+                            first_notices=unfinished(folder, sources), commands=dict.fromkeys(line.removeprefix("campaign: ") for line in said))
 
 
 def main():
@@ -180,12 +117,7 @@ def main():
     folder = Path(given.folder)
     if not folder.is_dir():
         refuse(f"{folder}: not a folder")
-    written = json_input.guarded([given.folder], lambda: page(folder))
-    try:
-        Path(given.output).write_text(written, encoding="utf-8")
-    except OSError as error:
-        refuse(f"--output: {given.output}: cannot be written: {error.strerror}")
-    print(given.output)
+    report_html.write(json_input.guarded([given.folder], lambda: page(folder)), given.output)
 
 
 if __name__ == "__main__":

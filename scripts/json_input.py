@@ -35,6 +35,11 @@ def refuse(message):
     sys.exit(2)
 
 
+def missing(module, error):
+    """Returns what to say if a module cannot be imported: there may be another Python that has it."""
+    return f"{module} is missing in {sys.executable} ({error}); Debian: apt-get install python3-{module}, for /usr/bin/python3"
+
+
 def saved(name):
     """Returns the file that `last`, `last~1` and so on mean to mgpu-bench: the results that it saved by itself, in order of their start. Returns
     every other name unchanged."""
@@ -215,4 +220,5 @@ def guarded(files, work):
     except MISFITS as error:
         place = traceback.extract_tb(error.__traceback__)[-1]
         what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        refuse(f"{', '.join(map(str, files))}: holds what does not fit together ({what.splitlines()[0]}, at {Path(place.filename).name}:{place.lineno})")
+        where = f"{Path(place.filename).name}:{place.lineno}"
+        refuse(f"{', '.join(map(str, files))}: holds what does not fit together ({what.splitlines()[0]}, at {where})")

@@ -61,11 +61,11 @@ def arguments():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("files", nargs="+", metavar="RESULT")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="made when it is not there")
-    parser.add_argument("--kind", help=f"all, or some of {', '.join(KINDS)} (default: of each kind the first, at most {FILES_AT_MOST} files); of links: "
-                        f"{', '.join(LINKS_KINDS)}")
+    parser.add_argument("--kind", help=f"all, or some of {', '.join(KINDS)} (default: of each kind the first, at most {FILES_AT_MOST} files); "
+                        f"of links: {', '.join(LINKS_KINDS)}")
     parser.add_argument("--format", default="png,svg", help="png, svg or both")
     parser.add_argument("--strategy", help="only these; NAME or NAME:param=value as in the pictures")
-    parser.add_argument("--mode", help="only this one: resident, end_to_end, ...")
+    parser.add_argument("--mode", help="only this one: resident, end-to-end, ...")
     parser.add_argument("--field", metavar="FILE.npy",
                         help="draw this array, which --output of run stencil, lbm (with the shares of the result), pac or pinn (its "
                              ".solution.npy) wrote")
@@ -170,7 +170,8 @@ def pictures(kinds, groups, draw, at_most):
         if kind not in made and kind not in left:
             print(f"plot.py: no {kind}: {NEEDS[kind]}", file=sys.stderr)
     if left:
-        print(f"plot.py: {len(left)} pictures are left out; --kind all draws every one, --kind {','.join(KINDS[:2])} all of these kinds", file=sys.stderr)
+        print(f"plot.py: {len(left)} pictures are left out; --kind all draws every one, --kind {','.join(KINDS[:2])} all of these kinds",
+              file=sys.stderr)
 
 
 def field_pictures(given, groups):
@@ -212,7 +213,7 @@ def field_pictures(given, groups):
     if suite == "lbm":
         cells = cells.reshape(-1, side, side, 4)
         speed = numpy.sqrt((numpy.asarray(cells[:, :, side // 2, :3], dtype=float) ** 2).sum(axis=2))
-        figures = [(f"field-{slug}", plot_rounds.field(groups[0], speed, box, "speed, cells a step")),
+        figures = [(f"field-{slug}", plot_rounds.field(groups[0], speed, box, "speed, cells per step")),
                    (f"plane-{slug}", plot_rounds.flow(groups[0], cells[len(cells) // 2, :, :, :2]))]
     else:
         figures = [(f"field-{slug}", plot_rounds.field(groups[0], cells[:, side // 2].reshape(side, side) if box else cells, box))]
@@ -276,8 +277,7 @@ def main():
     except ImportError as error:
         if (error.name or "").startswith("plot_"):  # a module of these scripts
             raise
-        json_input.refuse(f"matplotlib is missing ({error}); "
-                          "Debian: apt-get install python3-matplotlib")
+        json_input.refuse(json_input.missing("matplotlib", error))
     folder, made = Path(given.output), []
 
     def draw(kind):

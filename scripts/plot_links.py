@@ -2,13 +2,14 @@
 document, or rows of it, and returns a figure, or None if the figures it needs are missing. Nothing is read or chosen here."""
 
 import matplotlib.pyplot as plt
-from matplotlib.ticker import FuncFormatter
+from matplotlib.colors import LogNorm
+from matplotlib.ticker import FuncFormatter, LogLocator
 
-from plot_style import GREY, legend_below, several
+from plot_style import headline, legend_below, several
 from result_series import COLOURS, MARKS
 
 HOST = "host"
-MODES = (("one_way", "one way"), ("both_ways", "both ways"))
+TRAFFIC = (("one_way", "unidirectional"), ("both_ways", "bidirectional"))
 NAMED = 12  # most ends with figures: with more, cells are too small for them
 
 
@@ -36,34 +37,38 @@ def matrix(document, mode):
 
 
 def matrices(document):
-    found = [(f"{words}{', staged: not in use' if other else ''}", matrix(document, mode + other))
-             for other in ("", "_staged") for mode, words in MODES]
+    found = [(f"{words}{', staged (not in use)' if other else ''}", matrix(document, traffic + other))
+             for other in ("", "_staged") for traffic, words in TRAFFIC]
     found = [(title, drawn) for title, drawn in found if drawn]
     if not found:
         return None
-    most = max((rate for _, (_, rates, _) in found for row in rates for rate in row if rate), default=1)
+    every = [rate for _, (_, rates, _) in found for row in rates for rate in row if rate] or [1]
+    scale = LogNorm(0.9 * min(every), 1.1 * max(every))  # rates of links are decades apart
     down, across = -(-len(found) // 2), min(2, len(found))
     side = 2.3 + 0.45 * len(document["devices"])
     figure, axes = plt.subplots(down, across, figsize=(1 + across * max(side, 4.2), down * side), squeeze=False)
     for place in axes.flat[len(found):]:
         place.axis("off")
     for place, (title, (ends, rates, wrong)) in zip(axes.flat, found):
-        image = place.imshow([[rate or float("nan") for rate in row] for row in rates], cmap="viridis", vmin=0, vmax=most)
-        place.set_title(title, fontsize=11)
+        image = place.imshow([[rate or float("nan") for rate in row] for row in rates], cmap="viridis", norm=scale)
+        place.set_facecolor("#EEEEEE")
+        place.set(title=title, xlabel="to", ylabel="from")
         place.set_xticks(range(len(ends)), ends, rotation=0 if len(ends) < 6 else 60, fontsize=10)
         place.set_yticks(range(len(ends)), ends, fontsize=10)
         place.grid(False)
         place.tick_params(length=0)
         for y, row in enumerate(rates):
             for x, rate in enumerate(row):
-                text = "wrong" if (y, x) in wrong else three_digits(rate) if rate else ""
+                text = "wrong" if (y, x) in wrong else three_digits(rate) if rate else "\u2013"
                 if text and len(ends) <= NAMED:
-                    dark = rate is not None and rate < 0.6 * most
+                    dark = bool(rate) and scale(rate) < 0.6
                     place.text(x, y, text, ha="center", va="center", fontsize=10, color="white" if dark else "black")
-    figure.colorbar(image, ax=axes, label="GB/s", shrink=0.8)
+    bar = figure.colorbar(image, ax=axes, label="bandwidth, GB/s", shrink=0.8)
+    bar.locator, bar.formatter = LogLocator(subs=(1, 2, 5)), FuncFormatter(lambda value, _: f"{value:g}")
+    bar.minorticks_off()
     paths = sorted({pair["path"] for pair in document.get("paths", ())})
     between = f"; path between devices: {', '.join(paths)}" if paths else ""
-    figure.suptitle(f"links, from the row's to the column's (both ways: the sum){between}", x=0.01, ha="left", fontsize=12, fontweight="bold")
+    headline(figure, f"Link bandwidth (bidirectional: sum of both directions){between}")
     return figure
 
 
@@ -97,8 +102,10 @@ def bandwidth(document, op):
     axes.set_xticks(shown, [size_text(size) for size in shown], fontsize=9 if len(shown) > 6 else 11)
     axes.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
     axes.minorticks_off()
-    axes.set(title=f"{op}, {element}{' ' + redop if redop else ''}", xlabel="size", ylabel="bus bandwidth, GB/s", ylim=(0, None))
-    axes.text(0.01, 0.98, "back to back: of one of many calls enqueued together", transform=axes.transAxes, va="top", fontsize=8.5, color=GREY)
+    axes.set(xlabel="message size", ylabel="bus bandwidth, GB/s")
+    axes.set_yscale("log")
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    headline(figure, f"Collective {op}, {element}{' ' + redop if redop else ''}", "average of many pipelined calls")
     legend_below(figure, axes, 4)
     return figure
 

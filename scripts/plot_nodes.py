@@ -5,11 +5,12 @@ import textwrap
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter, NullLocator
 
-from plot_style import AT_MOST, GREY, drawn_as, legend_below
+from plot_style import AT_MOST, GREY, drawn_as, headline, legend_below
 from result_file import power
 from result_series import looks
 
 MOST_TICKS = 6
+SPREAD = 0.06  # in powers of two
 
 
 def figures(document):
@@ -36,9 +37,10 @@ def of_mode(document, mode):
     for axes, scaling in zip(panels, ("strong", "weak")):
         nodes = sorted({row["nodes"] for (which, _), rows in series.items() if which == scaling for row in rows})
         axes.axhline(100, color="#888888", linewidth=1.2, dashes=(6, 3), label="perfect" if scaling == "strong" else None, zorder=1)
-        for name in shown:
+        for k, name in enumerate(shown):
             rows = series.get((scaling, name), [])
-            axes.plot([row["nodes"] for row in rows], [100 * row["efficiency"] for row in rows], linewidth=1.4, markersize=6,
+            spread = 2 ** (SPREAD * (k - (len(shown) - 1) / 2))  # so that equal points do not hide each other
+            axes.plot([row["nodes"] * spread for row in rows], [100 * row["efficiency"] for row in rows], linewidth=1.4, markersize=6,
                       label=name if scaling == "strong" else None, **drawn_as(look[name]))
         axes.set_xscale("log", base=2)
         step = -(-len(nodes) // MOST_TICKS)
@@ -47,13 +49,12 @@ def of_mode(document, mode):
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         items = sorted({row["items"] for (which, _), rows in series.items() if which == scaling for row in rows})
         size = f"{power(items[0])} items" if scaling == "strong" else f"{power(items[0])} to {power(items[-1])} items"
-        axes.set_title(f"{scaling}: {size}", fontsize=11)
+        axes.set_title(f"{scaling} scaling: {size}")
         axes.set_xlabel(f"nodes, {devices_a_node(series)}")
-        axes.set_ylim(0, 110)
+        axes.set_ylim(0, max(110, 1.06 * axes.dataLim.ymax))
     fewest = min(row["nodes"] for rows in series.values() for row in rows)
-    panels[0].set_ylabel(f"efficiency beside {fewest} node{'' if fewest == 1 else 's'}, %")
-    title = f"{document['suite']}, {mode.replace('_', ' ')}: {document['simulated']}"
-    figure.suptitle("\n".join(textwrap.wrap(title, 84, break_on_hyphens=False)), x=0.012, ha="left", fontsize=12, weight="bold")
+    panels[0].set_ylabel(f"efficiency relative to {fewest} node{'' if fewest == 1 else 's'}, %")
+    headline(figure, "Scaling over nodes", f"{document['suite']}, {mode.replace('_', ' ')}: {document['simulated']}")
     legend_below(figure, panels[0], 4)
     hidden = [name for name in names if name not in shown]
     if hidden:

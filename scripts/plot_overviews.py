@@ -7,13 +7,13 @@ import textwrap
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from plot_style import AT_MOST, GREY, ON_WHITE, drawn_as, duration_axis, legend_below, several, si, with_prefix
-from result_file import get, number, power
+from plot_style import AT_MOST, GREY, ON_WHITE, drawn_as, duration_axis, headline, legend_below, several, si, with_prefix
+from result_file import get, number, percent, power
 from result_series import DASHES, MARKS, RED
 
 CEILINGS = {"memory": GREY, "host link": "#B07800"}  # other ceilings have the colour of computing
 PROBLEMS, POINTS_NAMED = 10, 8  # most of each
-NAMES_APART, NAME_WIDTH = 0.045, 36  # line distance relative to the picture's height; characters
+NAMES_APART, NAME_WIDTH = 0.042, 44  # line distance relative to the picture's height; characters
 
 
 def sizes(sweep, look):
@@ -44,7 +44,8 @@ def sizes(sweep, look):
     axes.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
     axes.minorticks_off()
     unit = get(lines[0][1][0][1].run, "rate", "unit") or ""
-    axes.set(title=sweep.title, xlabel=sweep.axis, ylabel=with_prefix(prefix, unit), ylim=(0, 1.06 * highest / scale))
+    axes.set(xlabel=sweep.axis, ylabel=f"rate, {with_prefix(prefix, unit)}", ylim=(0, 1.06 * highest / scale))
+    headline(figure, "Rate against size", sweep.title)
     legend_below(figure, axes, 4, [case for _, line in lines for _, case in line])
     return figure
 
@@ -83,15 +84,14 @@ def prediction(groups, look):
     for axis in (left.xaxis, left.yaxis):
         duration_axis(axis, high)
     left.set(xlabel=f"measured, {unit}", ylabel=f"predicted, {unit}")
-    left.set_title("predicted before the first sample")
+    left.set_title("times")
     errors = [abs(case.predicted / case.median - 1) for _, case in predicted]
     right.axvline(0, color="#888888", linewidth=1)
     right.axvspan(-10, 10, color="#E4E4E4", zorder=0)
-    right.set(yticks=range(len(names)), ylim=(len(names) - 0.5, -0.5), xlabel="predicted too long by, %")
+    right.set(yticks=range(len(names)), ylim=(len(names) - 0.5, -0.5), xlabel="prediction error, % (positive: predicted too long)")
     right.set_yticklabels([name.replace(", ", ",\n") for name in names], fontsize=9)
-    right.set_title(f"median error {100 * statistics.median(errors):.1f} %, {len(errors)} {'case' if len(errors) == 1 else 'cases'}")
-    if len(titles) == 1:
-        figure.suptitle(titles[0], x=0.01, ha="left", fontsize=12, weight="bold")
+    right.set_title(f"median error {percent(statistics.median(errors))}, {len(errors)} case{'' if len(errors) == 1 else 's'}")
+    headline(figure, "Prediction before the first sample against measurement", titles[0] if len(titles) == 1 else "")
     legend_below(figure, left, 5)
     return figure
 
@@ -99,42 +99,28 @@ def prediction(groups, look):
 def roofline(found, look):
     """Draws operations per second against operations per byte of input and result, both logarithmic, below the measured ceilings of the devices."""
     figure, axes = plt.subplots(figsize=(8, 5.2))
-    points = found.points
-    ceilings = found.ceilings()
-    flat, slopes = [c for c in ceilings if not c.per_byte], [c for c in ceilings if c.per_byte]
-    xs = [p.intensity for p in points] + [f.rate / m.rate for f in flat for m in slopes if m.n == f.n and m.limit == "memory"]
-    low, high = 0.3 * min(xs), 3.3 * max(xs)
-    top = max([p.roof for p in points] + [p.rate for p in points] + [c.rate for c in flat])
+    points, off, named = found.points, found.off_the_lines(), set()
+    left, right, bottom, top = found.frame()
     counts = sorted({p.case.n for p in points})
-    for ceiling in ceilings:
-        style = {"color": CEILINGS.get(ceiling.limit, RED), "linestyle": DASHES[counts.index(ceiling.n) % len(DASHES)][0], "linewidth": 1.3, "zorder": 1,
-                 "label": ceiling.words(found.unit)}
-        if ceiling.per_byte:
-            if ceiling.rate * low > 2 * top:
-                continue  # far above everything that is drawn
-            most = max((f.rate for f in flat if f.n == ceiling.n), default=2 * top)
-            ends = (low, min(high, most / ceiling.rate))
-            axes.plot(ends, [x * ceiling.rate for x in ends], **style)
-        else:
-            memory = next((m.rate for m in slopes if m.n == ceiling.n and m.limit == "memory"), None)
-            axes.plot((max(low, ceiling.rate / memory) if memory else low, high), (ceiling.rate, ceiling.rate), **style)
-    drawn, named = {(c.limit, c.n) for c in ceilings}, set()
+    for ceiling, xs, ys in found.lines():
+        axes.plot(xs, ys, color=CEILINGS.get(ceiling.limit, RED), linestyle=DASHES[counts.index(ceiling.n) % len(DASHES)][0], linewidth=1.3, zorder=1,
+                  label=ceiling.words(found.unit))
     for point in points:
         mine = look[point.case.label]
-        if (point.limit, point.case.n) not in drawn:
+        if point in off:
             axes.plot([point.intensity] * 2, [point.rate, point.roof], color=mine.colour, linewidth=0.8, zorder=2)
             axes.plot([point.intensity], [point.roof], marker="_", markersize=14, markeredgewidth=1.6, color=RED, linestyle="none", zorder=2,
-                      label=None if "roof" in named else "the roof of a problem: what limits it most")
+                      label=None if "roof" in named else "ceiling of one problem")
             named.add("roof")
         axes.plot([point.intensity], [point.rate], color=mine.colour, marker=MARKS[mine.mark][0], markersize=8, linestyle="none", zorder=4,
                   label=None if point.case.label in named else f"fastest: {point.case.label}")
         named.add(point.case.label)
-    bottom = 0.4 * min(p.rate for p in points)
-    name_points(axes, points, bottom, 2 * top)
-    axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(bottom, 2 * top),
-             xlabel=f"arithmetic intensity: {found.unit.removesuffix('/s')} per byte of input and result", ylabel=found.unit)
-    axes.set_title("rate attained, and the roofline of the devices")
-    for axis, span in ((axes.xaxis, high / low), (axes.yaxis, 5 * top / min(p.rate for p in points))):
+    axes.set(xscale="log", yscale="log", xlim=(left, right), ylim=(bottom, top),
+             xlabel=f"arithmetic intensity: {found.unit.removesuffix('/s')} per byte of input and result", ylabel=f"rate, {found.unit}")
+    name_points(axes, points, bottom, top)
+    titles = {point.title for point in points}
+    headline(figure, "Roofline: rates attained and ceilings of the devices", titles.pop() if len(titles) == 1 else "")
+    for axis, span in ((axes.xaxis, right / left), (axes.yaxis, top / bottom)):
         axis.set_major_locator(LogLocator(subs=(1, 2, 5) if span < 200 else (1,)))
         axis.set_major_formatter(FuncFormatter(short_number))
         axis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
@@ -148,14 +134,18 @@ def short_number(value, _):
 
 
 def name_points(axes, points, low, high):
-    """Names the points to the right of all, if there are few: the names keep a vertical distance, and a line leads from each to its point."""
+    """Names the points, if there are few, on the side of all where the frame has more room: the names keep a vertical distance, and a line leads
+    from each to its point."""
     if len(points) > POINTS_NAMED:
         return
-    last, lines_before, x = 0, 1, 1.5 * max(p.intensity for p in points)
+    xs, (left, right) = [p.intensity for p in points], axes.get_xlim()
+    on_left = min(xs) / left > right / max(xs)
+    last, lines_before, x = 0, 1, min(xs) / 1.5 if on_left else 1.5 * max(xs)
+    of_one = len({point.title for point in points}) == 1  # whose title is above the picture
     for point in sorted(points, key=lambda p: (p.rate, -p.intensity)):
-        lines = textwrap.wrap(f"{point.title}, {several(point.case.n)}: {point.words}", NAME_WIDTH)
+        lines = textwrap.wrap(("" if of_one else f"{point.title}, ") + f"{several(point.case.n)}: {point.words}", NAME_WIDTH)
         y = max(point.rate, last * (high / low) ** (NAMES_APART * (lines_before + len(lines)) / 2))
         last, lines_before = y, len(lines)
         axes.annotate("\n".join(lines), (point.intensity, point.rate), xytext=(x, y),
-                      textcoords="data", fontsize=8, va="center", bbox=ON_WHITE, zorder=3,
-                      arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.5, "relpos": (0, 0.5), "shrinkA": 0, "shrinkB": 4})
+                      textcoords="data", fontsize=8, va="center", ha="right" if on_left else "left", bbox=ON_WHITE, zorder=3,
+                      arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.5, "relpos": (on_left, 0.5), "shrinkA": 0, "shrinkB": 4})

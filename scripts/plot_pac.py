@@ -1,11 +1,9 @@
 """The comodulogram of a file of `mgpu-bench run pac --output FILE.npy`. Nothing is read or chosen here."""
 
-import textwrap
-
 import matplotlib.pyplot as plt
 import numpy
 
-from plot_style import legend_below, several
+from plot_style import headline, legend_below, several
 
 # Columns of the file, which has a row for each pair of bands of each series.
 PHASE, AMPLITUDE, INDEX, Z = 2, 3, 4, 7
@@ -40,7 +38,8 @@ def comodulogram(group, rows):
     if case is None or found is None:
         return None
     phases, amplitudes, cells = found
-    figure, both = plt.subplots(1, 2, figsize=(11.5, 4.9), sharey=True)
+    figure, both = plt.subplots(1, 2, figsize=(12, 4.9), sharey=True)
+    figure.get_layout_engine().set(wspace=0.06)
     for axes, column, name in ((both[0], INDEX, "modulation index"), (both[1], Z, "z over surrogates")):
         mean = cells[..., column].mean(axis=0)
         signed = column == Z
@@ -54,6 +53,6 @@ def comodulogram(group, rows):
         axes.set(xlabel="centre of the phase band, Hz")
         axes.grid(visible=False)
     both[0].set_ylabel("centre of the amplitude band, Hz")
-    figure.suptitle("\n".join([*textwrap.wrap(f"{group.title}:", 100, break_on_hyphens=False), f"{case.told}{case.marks} on {several(case.n)}"]))
+    headline(figure, f"Comodulogram computed by {case.told} on {several(case.n)}", group.title)
     legend_below(figure, both[0], 1, [case])
     return figure

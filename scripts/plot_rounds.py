@@ -1,13 +1,11 @@
 """The pictures of iterative work: a step over each path between devices, side by side, and the computed field with the devices' shares. Every
 function takes what it draws and returns a figure, or None if the figures it needs are missing."""
 
-import textwrap
-
 import matplotlib.pyplot as plt
 import numpy
 
-from plot_style import GREY, ON_WHITE, duration_axis, legend_below, several
-from result_file import SLOWED, duration, get, number
+from plot_style import GREY, ON_WHITE, duration_axis, headline, legend_below, several
+from result_file import SLOWED, duration, get, number, percent
 from result_series import BLUE, GREEN, ORANGE, PINK
 
 PATHS = {"direct": (BLUE, ""), "host": (GREEN, "\\\\"), "staged": (ORANGE, "//"), "several": (PINK, "xx")}
@@ -50,9 +48,9 @@ def paths(groups, _):
         exchange = exchange_share(case)
         if exchange is not None:  # at the end of the bar
             axes.barh(y - 0.4, exchange * step_of(case), left=(1 - exchange) * step_of(case), height=0.12, align="edge", color="#000000", zorder=3,
-                      label=None if "exchange" in shown else "of it in exchanges, mean of the devices")
+                      label=None if "exchange" in shown else "exchange, mean over the devices")
             shown.add("exchange")
-        share = f", {100 * exchange:.0f} % in exchanges" if exchange is not None else ""
+        share = f", {percent(exchange)} exchange" if exchange is not None else ""
         axes.annotate(f"{duration(step_of(case))}{share}", (step_of(case), y), xytext=(6, 0), textcoords="offset points", va="center", fontsize=9.5,
                       bbox=ON_WHITE, zorder=6)
     for one in problems:
@@ -61,19 +59,18 @@ def paths(groups, _):
         alone = next((case.alone() for other, _, case in bars if other is group and case.alone()), None)
         if alone:
             axes.plot([alone[1] / steps_of(group)] * 2, [min(mine) - 0.45, max(mine) + 0.45], color=GREY, linestyle="--", linewidth=1.6, zorder=4,
-                      label=None if "alone" in shown else "the device fastest alone")
+                      label=None if "alone" in shown else "fastest single device")
             longest = max(longest, alone[1] / steps_of(group))
             shown.add("alone")
         if len(problems) > 1:
             axes.text(0, min(mine) - 0.5, group.problem, fontsize=10, weight="bold", va="bottom")
     unit = duration_axis(axes.xaxis, longest)
-    what = "a step" if all(steps_of(group) > 1 for group, _, _ in bars) else "a sample"
+    what = "per step" if all(steps_of(group) > 1 for group, _, _ in bars) else "per sample"
     first = bars[0][0]
     axes.set(yticks=ticks, yticklabels=[f"{path}\n{case.name}, {case.on} devices{case.marks}" for _, path, case in bars], xlim=(0, 1.45 * longest),
-             ylim=(ticks[-1] + 0.6, ticks[0] - (1.0 if len(problems) > 1 else 0.6)), xlabel=f"time of {what}, {unit}: median of the fastest strategy")
+             ylim=(ticks[-1] + 0.6, ticks[0] - (1.0 if len(problems) > 1 else 0.6)), xlabel=f"time {what}, {unit}: median of the fastest strategy")
     axes.tick_params(axis="y", labelsize=9.5)
-    title = first.title if len(problems) == 1 else f"{first.suite}, {first.mode.replace('_', ' ')}"
-    axes.set_title("\n".join(textwrap.wrap(title, 56, break_on_hyphens=False)))
+    headline(figure, "Paths between devices", first.title if len(problems) == 1 else f"{first.suite}, {first.mode.replace('_', ' ')}")
     axes.grid(axis="y", visible=False)
     legend_below(figure, axes, 2, [case for _, _, case in bars])
     return figure
@@ -121,12 +118,13 @@ def field(group, flat, box, of="cell"):
             axes.plot(*line, color="black", linewidth=1.2, linestyle=(0, (5, 3)), zorder=3)
         name = f"device {case.devices[device]}" + (f" {SLOWED}" if case.devices[device] in case.slowed else "")
         for patch in mine:
-            share = f": {100 * (end - begin) / (layers * columns):.1f} %" if patch == largest else ""
+            share = f": {percent((end - begin) / (layers * columns))}" if patch == largest else ""
             if share or patch[1] - patch[0] > layers / 16:  # otherwise there is no room for its name
-                axes.text(patch[2] + 0.015 * width, (patch[0] + patch[1]) / 2, name + share, va="center", fontsize=10, zorder=4, bbox={**ON_WHITE, "alpha": 0.85})
-    axes.set(xlabel=f"row, in column {width // 2} of each plane" if box else "column", ylabel=f"{'plane' if box else 'row'}; dashed: where shares meet",
-             xlim=(0, width), ylim=(layers, 0))
-    axes.set_title("\n".join([*textwrap.wrap(f"{group.title}:", 66, break_on_hyphens=False), f"{case.told}{case.marks} on {several(case.n)}"]))
+                axes.text(patch[2] + 0.015 * width, (patch[0] + patch[1]) / 2, name + share, va="center", fontsize=10, zorder=4,
+                          bbox={**ON_WHITE, "alpha": 0.85})
+    axes.set(xlabel=f"row, in column {width // 2} of each plane" if box else "column",
+             ylabel=f"{'plane' if box else 'row'}; dashed: borders of the shares", xlim=(0, width), ylim=(layers, 0))
+    headline(figure, f"Field computed by {case.told} on {several(case.n)}", group.title)
     axes.grid(visible=False)
     legend_below(figure, axes, 1, [case])
     return figure
@@ -143,12 +141,12 @@ def flow(group, plane):
     speed = numpy.hypot(plane[::every, ::every, 0], plane[::every, ::every, 1])
     figure, axes = plt.subplots(figsize=(7.4, 6))
     drawn = axes.imshow(speed, origin="lower", extent=(0, n, 0, n), interpolation="nearest", cmap="viridis", vmin=0)
-    figure.colorbar(drawn, ax=axes, shrink=0.85, label="speed in the plane, cells a step")
+    figure.colorbar(drawn, ax=axes, shrink=0.85, label="speed in the plane, cells per step")
     at = numpy.arange(0, n, every) + 0.5
     if speed.max() > 0:
         axes.streamplot(at, at, plane[::every, ::every, 0], plane[::every, ::every, 1], color="white", linewidth=0.8, density=1.3, arrowsize=0.9)
     axes.set(xlabel="x", ylabel="y", xlim=(0, n), ylim=(0, n))
-    axes.set_title("\n".join([*textwrap.wrap(f"{group.title}:", 56, break_on_hyphens=False), "the middle plane"]))
+    headline(figure, "Flow in the middle plane", group.title)
     axes.grid(visible=False)
     return figure
 
@@ -157,7 +155,8 @@ def patches(begin, end, layers, width, columns):
     """Returns [(first layer, end, left, right)] of items, which are numbered down the first column of blocks, then down the next."""
     found = []
     for column in range(begin // layers, -(-end // layers)):
-        found.append((max(begin - column * layers, 0), min(end - column * layers, layers), column * width // columns, (column + 1) * width // columns))
+        found.append((max(begin - column * layers, 0), min(end - column * layers, layers), column * width // columns,
+                      (column + 1) * width // columns))
     return found
 
 

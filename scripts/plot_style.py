@@ -11,15 +11,18 @@ matplotlib.use("Agg")  # no display
 import matplotlib.pyplot as plt  # noqa: E402
 from matplotlib.ticker import FuncFormatter  # noqa: E402
 
-from result_file import DISTURBED, SLOWED, handicap, power  # noqa: E402
-from result_series import DASHES, MARKS  # noqa: E402
+from result_file import DISTURBED, SLOWED, doubts_of  # noqa: E402
+from result_series import DASHES, MARKS, slowed_words  # noqa: E402
 
 GREY = "#555555"
 ON_WHITE = {"facecolor": "white", "edgecolor": "none", "pad": 1.2}  # for text that lines may cross
 LETTERS_AN_INCH, HANDLE = 12.5, 7  # letters per inch of a legend; the width in letters of the line before a name
+TITLE_LETTERS_AN_INCH = 8.6
+NOTES_AT_MOST = 4
 AT_MOST = 7  # lines in one picture: more are not distinguishable
 
-plt.rcParams.update({"font.size": 11, "axes.titlesize": 12, "axes.titleweight": "bold", "axes.titlelocation": "left", "legend.fontsize": 10,
+plt.rcParams.update({"font.size": 11, "axes.titlesize": 11, "axes.titlelocation": "left", "figure.titlesize": 12, "figure.titleweight": "bold",
+                     "legend.fontsize": 10,
                      "axes.spines.top": False, "axes.spines.right": False, "axes.grid": True, "grid.color": "#E5E5E5", "axes.axisbelow": True,
                      "hatch.linewidth": 0.6, "text.parse_math": False, "savefig.dpi": 110, "svg.hashsalt": "mgpu-bench",
                      "figure.constrained_layout.use": True, "figure.constrained_layout.w_pad": 0.08})
@@ -39,7 +42,8 @@ def legend_below(figure, axes, columns, cases=()):
     the drawing."""
     handles, labels = axes.get_legend_handles_labels()
     columns = max([1, *(n for n in range(2, columns + 1) if letters_across(labels, n) <= LETTERS_AN_INCH * figure.get_figwidth())])
-    notes = marks_told(cases)
+    notes = [line for note in marks_told(cases)
+             for line in textwrap.wrap(note, int(1.1 * LETTERS_AN_INCH * figure.get_figwidth()), subsequent_indent="   ", break_on_hyphens=False)]
     below = 0.06 + 0.2 * len(notes)
     room = below + (0.06 + 0.24 * -(-len(handles) // columns) if handles else 0)
     whole = figure.get_figheight() + room
@@ -59,13 +63,14 @@ def letters_across(labels, columns):
 
 
 def marks_told(cases):
-    """Returns the meanings of the marks after names, for those that occur."""
-    marks = "".join(case.marks for case in cases)
-    told = [f"{DISTURBED} disturbed or doubtful, see its warnings"] if DISTURBED in marks else []
-    if SLOWED in marks:
-        slowed = {d: handicap(case.device_records.get(d)) for case in cases for d in case.slowed}
-        words = ", ".join(d + (f" {power(done['slow'])} times" if "slow" in done else "") for d, done in sorted(slowed.items()))
-        told.append(f"{SLOWED} has a device made slower on purpose ({words})")
+    """Returns the meanings of the marks after names, for those that occur: the warnings of the cases, and their slowed devices."""
+    doubts = doubts_of(cases, lambda case: case.doubts_told)
+    told = [f"{DISTURBED} {', '.join(dict.fromkeys(case.label for case in mine))}: {why}" for why, mine in list(doubts.items())[:NOTES_AT_MOST]]
+    if len(doubts) > NOTES_AT_MOST:
+        told.append(f"{DISTURBED} and {len(doubts) - NOTES_AT_MOST} more warnings, which mgpu-bench report shows")
+    slowed = {d: case.device_records[d] for case in cases for d in case.slowed}
+    if slowed:
+        told.append(f"{SLOWED} uses a device that is slowed down on purpose: {'; '.join(slowed_words(slowed.values()))}")
     return told
 
 
@@ -84,9 +89,10 @@ def drawn_as(look):
     return {"color": look.colour, "marker": MARKS[look.mark][0], "linestyle": DASHES[look.dash][0]}
 
 
-def in_lines(title):
-    """Breaks a title into lines that fit above a picture of the usual width."""
-    return "\n".join(textwrap.wrap(title, 60, break_on_hyphens=False))
+def headline(figure, subject, of=""):
+    """Sets the title of a picture: what it shows, then the problem."""
+    title = f"{subject}: {of}" if of else subject
+    figure.suptitle("\n".join(textwrap.wrap(title, int(TITLE_LETTERS_AN_INCH * figure.get_figwidth()), break_on_hyphens=False)), x=0.012, ha="left")
 
 
 def several(n):

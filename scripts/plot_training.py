@@ -1,13 +1,11 @@
 """The pictures of trainings (suite pinn): the found values from step to step, and the network next to the solution on a grid. Every function takes
 what it draws and returns a figure, or None if the figures it needs are missing."""
 
-import textwrap
-
 import matplotlib.pyplot as plt
 import numpy
-from matplotlib.ticker import LogLocator, NullFormatter
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from plot_style import GREY, several
+from plot_style import GREY, headline, legend_below, several
 from result_file import get
 from result_series import BLUE, ORANGE
 
@@ -34,16 +32,17 @@ def training(group, _):
         axes.plot(rounds, values, color=colour, linewidth=1.6, marker="o" if len(rounds) < 60 else None, markersize=4, label=name)
     for milestone in get(case.run, "verify", "found", "milestones") or []:
         axes.axvline(milestone["rounds"], color=GREY, linewidth=0.9, linestyle=(0, (4, 3)))
-        axes.text(milestone["rounds"], 0.98, f" {milestone['name'].rsplit(' ', 1)[-1]} after {milestone['time_ns'] / 1e9:.3g} s", rotation=90, va="top",
-                  ha="right", fontsize=8, transform=axes.get_xaxis_transform())
-    axes.set(yscale="log", xlabel="steps", xlim=(0, None))
+        axes.text(milestone["rounds"], 0.98, f" {milestone['name'].rsplit(' ', 1)[-1]} after {milestone['time_ns'] / 1e9:.3g} s", rotation=90,
+                  va="top", ha="right", fontsize=8, transform=axes.get_xaxis_transform())
+    axes.set(yscale="log", xlabel="training step", ylabel=", ".join(name for name, _, _ in curves_of(case)), xlim=(0, None))
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
     low, high = axes.get_ylim()
     if high < 100 * low:  # one or two powers of ten make few ticks
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    axes.set_title("\n".join([*textwrap.wrap(f"{group.title}:", 56, break_on_hyphens=False), f"{case.told}{case.marks} on {several(case.n)}"]))
-    axes.legend(loc="upper right")
+    headline(figure, f"Training by {case.told} on {several(case.n)}", group.title)
+    legend_below(figure, axes, 3, [case])
     return figure
 
 
@@ -61,10 +60,10 @@ def solution(group, values):
     for part, axis, name in zip(parts, axes, ("network", "solution", "difference")):
         scale = most if name != "difference" else max(numpy.abs(part).max(), 1e-12)
         drawn = axis.imshow(part, origin="lower", extent=(low, 1, bottom, 1), aspect="auto", cmap="RdBu_r", vmin=-scale, vmax=scale)
-        figure.colorbar(drawn, ax=axis, shrink=0.9)
+        figure.colorbar(drawn, ax=axis, shrink=0.9, label="u" if name != "difference" else "network - solution")
         axis.set(title=name, xlabel="x")
         axis.grid(visible=False)
     axes[0].set_ylabel("t" if problem in ("burgers", "allen-cahn") else "y")
     error = numpy.linalg.norm(parts[2]) / numpy.linalg.norm(parts[1])
-    figure.suptitle("\n".join([*textwrap.wrap(f"{group.title}:", 110, break_on_hyphens=False), f"relative L2 error {error:.3g}"]))
+    headline(figure, f"Network and solution, relative L2 error {error:.3g}", group.title)
     return figure

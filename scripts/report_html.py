@@ -3,201 +3,289 @@
 
 usage: report_html.py RESULT -o PAGE.html     exit 0 and the page's name, or exit 2 and one line for bad input
 
-Words, table and environment are written here and need no script in the browser; the charts are drawn by report_page/page.js with
-plotly.js, which Debian's plotly (package python3-plotly) contains and which is embedded in the page, compressed. The page forbids every
-connection (Content-Security-Policy), so that no part of a result can leave the machine that shows it.
+campaign_page.py makes the page of a campaign from the same pieces. Words, tables and environment are written here and need no script in the
+browser; the charts are drawn by report_page/page.js with plotly.js, which Debian's plotly (package python3-plotly) contains and which is embedded
+in the page, compressed. Without plotly the page has no charts. The page forbids every connection (Content-Security-Policy), so that no part of a
+result can leave the machine that shows it.
 """
 
 import argparse
 import base64
+import functools
 import gzip
 import html
 import json
+import re
 import shlex
 import sys
+from dataclasses import dataclass, field
+from datetime import datetime
 from pathlib import Path
 
 import json_input
 import result_file
 import result_series
 from json_input import plain
-from result_file import DISTURBED, SLOWED, duration, get, makespan, number, power, rate, rows
+from result_file import DISTURBED, SLOWED, duration, get, makespan, number, percent, rate, rows
 
 HERE = Path(__file__).resolve().parent / "report_page"
-PARTS = ("compute", "upload", "download", "launch", "sync", "idle", "wake", "residue")
-COMMANDS_AT_MOST = 4000  # per case: with more, a browser takes seconds to draw them, and they are narrower than a pixel
+PARTS = ("compute", "upload", "download", "exchange", "launch", "sync", "idle", "wake", "residue")  # KINDS, then WAITS of result_series
+COMMANDS_AT_MOST, COMMANDS_IN_ALL = 4000, 200_000  # per case and page: a browser takes seconds to draw more, narrower than a pixel
 SAMPLES_AT_MOST = 400
+UNIT = r"(?:%|[num]?s|[kMGT]?(?:B|FLOP|op)(?:/s)?|[MG]iB|[kMGT] [\w-]+/s|MHz|W|°C|devices?|times)(?!\w)"
+NO_BREAK = "\u00a0"
+
+
+@dataclass
+class Source:
+    """A result file of a page."""
+    name: str  # of a part of a campaign; empty if the page has one file
+    document: dict
+    groups: list = field(default_factory=list)
+
+    @staticmethod
+    def of(file, name=""):
+        document = result_file.read(file)
+        return Source(name, document, json_input.guarded([file], lambda: result_file.groups([(str(file), document)])))
 
 
 def text(value):
-    return html.escape(plain(value), quote=True)
+    """Returns a text as the page shows it: its numbers keep their units on the same line."""
+    return html.escape(re.sub(rf"(?<=\d) (?={UNIT})", NO_BREAK, plain(value)), quote=True)
 
 
-def timeline(case):
+def plural(count, noun):
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def listed(words):
+    """Returns "a, b and c"."""
+    words = [str(word) for word in words]
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def timeline(case, at_most):
     """Returns the longest commands if there are too many, and the number of all."""
     commands = [[c["device"], c["kind"], c["slice"], plain(c["label"]), c["bytes"], c["started_ns"], c["ended_ns"] - c["started_ns"]]
                 for c in rows(case, "commands")]
     count = len(commands)
-    if count > COMMANDS_AT_MOST:
-        commands = sorted(commands, key=lambda c: -c[-1])[:COMMANDS_AT_MOST]
-    waits = sorted(result_series.gaps(case), key=lambda gap: -gap[-1])[:COMMANDS_AT_MOST]
+    if count > at_most:
+        commands = sorted(commands, key=lambda c: -c[-1])[:at_most]
+    waits = sorted(result_series.gaps(case), key=lambda gap: -gap[-1])[:at_most]
     return {"whole": makespan(case), "commands": commands, "count": count, "waits": waits,
             "merge": [number(case.run, "timeline", "merge", "begin_ns"), number(case.run, "timeline", "merge", "end_ns")]}
 
 
-def chart_data(groups):
+def chart_data(sources):
     """Returns the data that page.js draws; times in nanoseconds, unknown figures null."""
-    out = []
-    for group in groups:
-        cases, leaders = [], group.leaders()
-        for case in in_order(group):
-            cases.append({"label": case.label, "told": case.told, "marks": case.marks, "strategy": case.strategy, "n": case.n, "devices": case.devices, "median": case.median,
-                          "slowed": [case.devices.index(d) for d in case.slowed], "interval": case.interval, "samples": case.samples[:SAMPLES_AT_MOST],
-                          "leads": case in leaders, "speedup": case.metric("speedup"), "ideal_speedup": case.metric("ideal_speedup"),
-                          "faults": len(case.faults), "alone": case.alone(), "predicted": case.predicted,
-                          "parts": [[number(d, f"{part}_ns") for part in PARTS] for d in case.per_device], "timeline": timeline(case)})
-        best = group.best()
-        out.append({"title": group.title, "kind": f"{group.suite}, {group.mode.replace('_', ' ')}", "cases": cases,
-                    "unit": plain(get(best.run, "rate", "unit") or "") if best else "", "work": group.most_work,
-                    "best": next((k for k, c in enumerate(cases) if c["label"] == best.label and c["n"] == best.n), 0) if best else None})
+    every = [group for source in sources for group in source.groups]
+    at_most = min(COMMANDS_AT_MOST, COMMANDS_IN_ALL // max(1, sum(len(group.cases) for group in every)))
     looks = {label: [look.colour, result_series.MARKS[look.mark][1], result_series.DASHES[look.dash][1]]
-             for label, look in result_series.looks_of(groups).items()}
-    return {"groups": out, "looks": looks, "sweeps": sweep_data(groups), "rooflines": roofline_data(groups)}
+             for label, look in result_series.looks_of(every).items()}
+    data = {"groups": [], "looks": looks, "sweeps": [], "rooflines": [], "kinds": result_series.KINDS, "waits": result_series.WAITS}
+    for source in sources:
+        data["sweeps"] += sweep_data(source.groups, len(data["groups"]))
+        data["rooflines"] += roofline_data(source.groups, len(data["groups"]))
+        data["groups"] += [group_data(group, at_most) | {"part": source.name} for group in source.groups]
+    return data
+
+
+def group_data(group, at_most):
+    cases, leaders, best = [], group.leaders(), group.best()
+    for case in in_order(group):
+        efficiency = case.metric("efficiency")
+        cases.append({"label": case.label, "told": case.told, "marks": case.marks, "strategy": case.strategy, "n": case.n, "devices": case.devices,
+                      "median": case.median, "slowed": [case.devices.index(d) for d in case.slowed], "interval": case.interval,
+                      "samples": case.samples[:SAMPLES_AT_MOST], "leads": case in leaders, "speedup": case.metric("speedup"),
+                      "ideal_speedup": case.metric("ideal_speedup"), "faults": len(case.faults), "alone": case.alone(), "predicted": case.predicted,
+                      "shares": case.shares, "efficiency": "" if efficiency is None else percent(efficiency),
+                      "parts": [[number(d, f"{part}_ns") for part in PARTS] for d in case.per_device],
+                      "share": [number(d, "share") for d in case.per_device], "timeline": timeline(case, at_most)})
+    return {"title": group.title, "cases": cases, "work": group.most_work,
+            "best": next((k for k, c in enumerate(cases) if c["label"] == best.label and c["n"] == best.n), 0) if best else None}
 
 
 def in_order(group):
     return sorted(group.ok(), key=lambda case: (case.n, case.median))
 
 
-def sweep_data(groups):
-    return [{"title": sweep.title, "axis": sweep.axis, "by_count": sweep.by_count, "groups": [groups.index(g) for g in sweep.by_size.values()],
+def sweep_data(groups, first):
+    return [{"title": sweep.title, "axis": sweep.axis, "by_count": sweep.by_count,
+             "groups": [first + groups.index(g) for g in sweep.by_size.values()],
              "unit": plain(next((get(c.run, "rate", "unit") for _, line in sweep.lines() for _, c in line), None) or ""),
-             "sizes": [[size, power(size)] for size in sorted(sweep.by_size)],
+             "sizes": [[size, result_file.power(size)] for size in sorted(sweep.by_size)],
              "lines": [[name, [[size, number(c.run, "rate", "value"), c.label, c.marks] for size, c in line]] for name, line in sweep.lines()]}
             for sweep in result_series.sweeps(groups) if sweep.lines()]
 
 
-def roofline_data(groups):
-    return [{"unit": roof.unit, "ceilings": [[c.limit, c.n, c.rate, c.per_byte, c.words(roof.unit)] for c in roof.ceilings()],
-             "points": [{"title": p.title, "label": p.case.label, "n": p.case.n, "x": p.intensity, "rate": p.rate, "roof": p.roof, "limit": p.limit,
-                         "words": p.words} for p in roof.points]} for roof in result_series.rooflines(groups)]
+def roofline_data(groups, first):
+    found = []
+    for roof in result_series.rooflines(groups):
+        off, titles = roof.off_the_lines(), {p.title for p in roof.points}
+        found.append({"unit": roof.unit, "frame": roof.frame(), "groups": [first + k for k, group in enumerate(groups) if group.title in titles],
+                      "lines": [[c.limit, c.n, xs, ys, c.words(roof.unit)] for c, xs, ys in roof.lines()],
+                      "points": [{"title": p.title, "label": p.case.label, "n": p.case.n, "x": p.intensity, "rate": p.rate, "roof": p.roof,
+                                  "limit": p.limit, "off": p in off, "words": p.words} for p in roof.points]})
+    return found
 
 
-COLUMNS = (("problem", "text"), ("strategy", "text"), ("devices", "number"), ("time", "number"), ("95 % interval", "number"), ("rate", "number"),
-           ("speed-up", "number"), ("efficiency %", "number"), ("balance %", "number"), ("imbalance %", "number"), ("predicted", "number"),
-           ("of roof", "number"), ("bottleneck", "text"), ("verified", "text"))
+COLUMNS = (("problem", "text"), ("strategy", "text"), ("devices", "number"), ("shares, %", "number"), ("time", "number"), ("rate", "number"),
+           ("speed-up", "number"), ("efficiency, %", "number"), ("balance, %", "number"), ("predicted", "number"),
+           ("% of roofline", "number"), ("bottleneck", "text"), ("verified", "text"))
+NOTHING = ("–", "")
 
 
-def cells(group, case):
-    """Returns (text, sort key) of each column; a case without numbers has the reason in the last."""
+def cells(group, case, strategy):
+    """Returns (HTML, sort key) of each column; `strategy` is the HTML of the second."""
     def figure(value, shown):
-        return ("–", "") if value is None else (shown(value), value)
+        return NOTHING if value is None else (text(shown(value)), value)
 
-    def of_roof(value):
-        return f"{100 * value:.0f} % {get(case.run, 'work', 'roof') or ''}"
+    def of_best(name, shown):
+        """Marks a metric beyond its possible best, and says why."""
+        value = case.metric(name)
+        reason, slight = case.beyond_best(name)
+        if value is None or not reason:
+            return figure(value, shown)
+        mark = "" if slight else NO_BREAK + DISTURBED
+        return f'<span class="{"mark" if mark else ""}" title="{text(reason)}">{text(shown(value))}{mark}</span>', value
 
-    def marked(name, shown):
-        """Adds a mark to a metric beyond its possible best by more than the usual difference of medians of the same work."""
-        mark = "" if all(d.get("slight") is True for d in case.doubts(name)) else f" {result_file.DISTURBED}"
-        return figure(case.metric(name), lambda v: shown(v) + mark)
+    def hundredths(value):
+        return f"{100 * value:.1f}"
 
-    def percent(name):
-        return marked(name, lambda v: f"{100 * v:.1f}")
-
-    head = [(group.title, group.title), (case.told, case.label), (case.on, case.n)]
+    head = [(text(group.title), group.title), (strategy, case.label), (text(case.on), case.n)]
     if not case.ok:
-        return head + [("–", "")] * 10 + [(f"{case.status}: {case.reason}", case.status)]
+        return head + [NOTHING] * (len(COLUMNS) - len(head))
     interval = case.interval if len(case.samples) > 1 else None
-    spread = ("–", "") if not interval else (f"{duration(interval[0])} to {duration(interval[1])}",
-                                             (interval[1] - interval[0]) / case.median)
+    between = small(result_file.between(*interval)) if interval else ""
     value, unit = number(case.run, "rate", "value"), get(case.run, "rate", "unit") or ""
     bottleneck = result_file.what_if_word(str(get(case.run, "bottleneck", "name") or "–"))
-    return head + [(duration(case.median), case.median), spread, figure(value or None, lambda v: rate(v, unit)),
-                   marked("speedup", lambda v: f"{v:.2f}"), percent("efficiency"), percent("balance"), figure(case.metric("imbalance_percent"), lambda v: f"{v:.1f}"),
-                   figure(case.predicted, duration), marked("roofline_fraction", of_roof), (bottleneck, bottleneck),
-                   (case.verified, case.verified)]
+    error = small(f"{100 * (case.predicted / case.median - 1):+.1f} %") if case.predicted else ""
+    of_ceiling, key = of_best("roofline_fraction", hundredths)
+    limit = small(get(case.run, "work", "roof") or "") if key else ""
+    return head + [(text(case.shares), number(case.per_device[0], "share") or 0) if case.shares else NOTHING,
+                   (text(duration(case.median)) + between, case.median), figure(value or None, lambda v: rate(v, unit)),
+                   of_best("speedup", lambda v: f"{v:.2f}"), of_best("efficiency", hundredths),
+                   figure(case.metric("balance"), hundredths),
+                   (text(duration(case.predicted)) + error, case.predicted) if case.predicted else NOTHING,
+                   (of_ceiling + limit, key), (text(bottleneck), bottleneck), (text(case.verified), case.verified)]
 
 
-def table(groups):
-    heads = "".join(f'<th scope="col" aria-sort="none" data-kind="{kind}"><button type="button">{text(name)}</button></th>' for name, kind in COLUMNS)
+def small(words):
+    return f"<small>{text(words)}</small>" if words else ""
+
+
+def table(groups, shown):
+    """Returns the table of the cases of these groups for which `shown` is true. A column that says nothing is left out: no case has a figure there,
+    or every case is verified."""
     lines = []
     for g, group in enumerate(groups):
-        leaders, shown = group.leaders(), in_order(group)
+        leaders, ordered = group.leaders(), in_order(group)
         for case in group.cases:
-            tds = []
-            for k, (shown_text, key) in enumerate(cells(group, case)):
-                inner = text(shown_text)
-                if k == 1:
-                    inner = strategy_cell(case, inner, f"{g}" if case.ok else None, shown.index(case) if case.ok else None, leaders)
-                tds.append(f'<td class="{COLUMNS[k][1]}" data-key="{text(key)}">{inner}</td>')
-            lines.append(f'<tr{"" if case.ok else " class=bad"}>{"".join(tds)}</tr>')
-    return f"<table><thead><tr>{heads}</tr></thead><tbody>{''.join(lines)}</tbody></table>"
+            if shown(group, case):
+                lines.append((case, cells(group, case, strategy_cell(case, g, ordered.index(case) if case.ok else None, leaders))))
+    if not lines:
+        return ""
+    all_passed = all(case.verified == "passed" for case, _ in lines)
+    used = [k for k, (name, _) in enumerate(COLUMNS) if any(row[k] != NOTHING for _, row in lines) and not (name == "verified" and all_passed)]
+    heads = "".join(f'<th scope="col" aria-sort="none" data-kind="{kind}"><button type="button">{text(name)}</button></th>'
+                    for name, kind in (COLUMNS[k] for k in used))
+
+    def line(case, row):
+        tds = (f'<td class="{COLUMNS[k][1]}" data-label="{text(COLUMNS[k][0])}" data-key="{text(row[k][1])}">{row[k][0]}</td>' for k in used)
+        return f'<tr{"" if case.ok else " class=bad"}>{"".join(tds)}</tr>'
+
+    body = "".join(line(*one) for one in lines)
+    return (f'<div class="wide" tabindex="0" role="region" aria-label="cases"><table><thead><tr>{heads}</tr></thead>'
+            f'<tbody>{body}</tbody></table></div>' + ("<p>Every case passed verification.</p>" if all_passed else ""))
 
 
-def strategy_cell(case, inner, group, index, leaders):
+def strategy_cell(case, group, index, leaders):
     """Returns the label with its marks; it is a button for the timeline if there is one."""
+    inner = text(case.told).replace(":", ":<wbr>")
     if case.ok:
         inner = f'<button type="button" class="pick" data-group="{group}" data-case="{index}">{inner}</button>'
+    else:
+        inner += small(f"{case.status}: {case.reason}")
     if case in leaders:
         inner = f'<b title="{"fastest" if len(leaders) == 1 else "among the fastest"} of its problem">★</b> {inner}'
-    why = case.warnings + [f"{len(case.faults)} fault{'' if len(case.faults) == 1 else 's'}"] * bool(case.faults)
-    if why:
-        inner += f' <b class="mark" title="{text("; ".join(why))}">{DISTURBED}</b>'
+    if case.doubts_told:
+        inner += f' <b class="mark" title="{text("; ".join(case.doubts_told))}">{DISTURBED}</b>'
     if case.slowed:
-        inner += f' <b class="mark" title="made slower on purpose: {text(", ".join(case.slowed))}">{SLOWED}</b>'
+        inner += f' <b class="mark" title="slowed down on purpose: {text(", ".join(case.slowed))}">{SLOWED}</b>'
     return inner
 
 
-def key_of_marks(document, groups):
+def key_of_marks(sources):
     """Returns the meanings of the marks after names, for those that occur."""
+    groups = [group for source in sources for group in source.groups]
     cases = [case for group in groups for case in group.cases]
-    told = ["★ fastest, or among the fastest where the samples do not tell them apart"] if any(group.best() for group in groups) else []
-    told += [f"{DISTURBED} disturbed or doubtful: see the notes above"] if any(c.warnings or c.faults for c in cases) else []
-    if any(case.slowed for case in cases):
-        told.append(f"{SLOWED} has a device made slower on purpose ({'; '.join(result_series.slowed_words(document['devices']))})")
+    told = ["★ fastest, or a tie with the fastest"] if any(group.best() for group in groups) else []
+    told += [f"{DISTURBED} disturbed or doubtful: see the notes above"] if any(c.doubts_told for c in cases) else []
+    told += [f"{SLOWED} uses a device that is slowed down on purpose ({slowed_devices(sources)})"] if any(case.slowed for case in cases) else []
     return ". ".join(told) + "." if told else ""
+
+
+def slowed_devices(sources):
+    return "; ".join(dict.fromkeys(words for source in sources for words in result_series.slowed_words(source.document["devices"])))
 
 
 def pairs(entries):
     return "<dl>" + "".join(f"<dt>{text(key)}</dt><dd>{text(value)}</dd>" for key, value in entries if value not in (None, "")) + "</dl>"
 
 
+FACTS = {"memory_bytes": "memory", "fp32_flops": "single precision", "fp64_flops": "double precision", "int32_ops": "32-bit integers",
+         "memory_bytes_per_s": "memory bandwidth",
+         "pinned_up_bytes_per_s": "host to device, pinned", "pinned_down_bytes_per_s": "device to host, pinned",
+         "pageable_up_bytes_per_s": "host to device, pageable", "pageable_down_bytes_per_s": "device to host, pageable",
+         "launch_ns": "kernel launch", "next_launch_ns": "each further launch"}
+UNITS = (("_bytes_per_s", lambda v: rate(v, "B/s")), ("_flops", lambda v: rate(v, "FLOP/s")), ("_ops", lambda v: rate(v, "op/s")), ("_ns", duration),
+         ("_bytes", lambda v: f"{v / 2**30:.1f} GiB" if v >= 2**30 else f"{v / 2**20:.1f} MiB"))
+
+
+def fact(key, value):
+    """Returns a figure of the file in words and with its unit: ("kernel launch", "61.3 us") of launch_ns."""
+    shown = next((shown for ending, shown in UNITS if key.endswith(ending)), None)
+    try:
+        value = shown(float(value)) if shown and value is not None else value
+    except (TypeError, ValueError):
+        pass
+    return FACTS.get(key, key), value
+
+
 def device_lines(device):
     yield "name", get(device, "name")
     yield "platform", f"{get(device, 'platform') or '?'} ({get(device, 'platform_version') or 'version unknown'})"
     yield "driver", get(device, "driver_version")
-    memory = number(device, "global_memory_bytes")
-    yield "memory", f"{memory / 2**30:.1f} GiB" if memory else None
+    yield fact("memory_bytes", number(device, "global_memory_bytes"))
     units, clock = number(device, "compute_units"), number(device, "clock_mhz")
     yield "compute units", f"{units}, {clock} MHz" if units else None
-    yield "pci, uuid", ", ".join(str(v) for v in (get(device, "pci"), get(device, "uuid")) if v)
+    yield "PCI, UUID", ", ".join(str(v) for v in (get(device, "pci"), get(device, "uuid")) if v)
     uncertainty = number(device, "clock", "uncertainty_ns")
-    yield "its clock is known to", f"{duration(uncertainty)} ({get(device, 'clock', 'method')})" if uncertainty is not None else None
-    handicap = get(device, "handicap")
-    if handicap:
-        yield "made worse on purpose", ", ".join(f"{key} {power(value)}" for key, value in result_file.handicap(device).items())
+    yield "clock synchronisation error", f"{duration(uncertainty)} ({get(device, 'clock', 'method')})" if uncertainty is not None else None
+    yield "slowed down on purpose", ", ".join(words.split(", ", 1)[1] for words in result_series.slowed_words([device]))
     for key, value in (get(device, "capability") or {}).items():
-        yield f"measured {key}", duration(value) if key.endswith("_ns") and value else f"{value:.4g}" if isinstance(value, (int, float)) else None
+        name, shown = fact(key, value)
+        yield f"{name}, measured", shown
 
 
 GAUGES = (("clock_mhz", "clock", "MHz", 1), ("memory_clock_mhz", "memory clock", "MHz", 1), ("power_w", "power", "W", 1),
-          ("temperature_c", "temperature", "°C", 1), ("utilisation", "in use", "%", 100), ("load", "cores in use", "%", 100),
-          ("other_load", "by other programs", "%", 100))
+          ("temperature_c", "temperature", "°C", 1), ("utilisation", "utilisation", "%", 100), ("load", "CPU load", "%", 100),
+          ("other_load", "other programs", "%", 100))
 
 
-def watched(document, of):
+def watched(documents, of):
     """Returns what telemetry recorded of a device or the host over all cases, or why it recorded nothing; None for older files without
     telemetry."""
-    if "telemetry" not in document:
+    documents = [document for document in documents if "telemetry" in document]
+    if not documents:
         return None
-    if get(document, "telemetry") is None:
-        return f"not looked at: {get(document, 'telemetry_reason') or 'no reason given'}"
-    told = next((w for w in get(document, "telemetry", "watched") or [] if get(w, "of") == of), {})
-    if not get(told, "source"):
-        return f"not looked at: {get(told, 'reason') or 'no reason given'}"
-    if get(told, "source") == "host":
-        return "as the host"
-    seen = [f for run in document["runs"] for f in get(run, "telemetry") or [] if get(f, "of") == of]
+    told = [next((w for w in get(document, "telemetry", "watched") or [] if get(w, "of") == of), {}) for document in documents]
+    if not any(get(w, "source") for w in told):
+        reason = next((get(w, "reason") for w in told if get(w, "reason")), None) or get(documents[0], "telemetry_reason") or "no reason given"
+        return f"not recorded: {reason}"
+    if get(told[0], "source") == "host":
+        return "see the machine"
+    seen = [f for document in documents for run in document["runs"] for f in get(run, "telemetry") or [] if get(f, "of") == of]
     parts = []
     for name, words, unit, factor in GAUGES:
         lows, highs = ([v * factor for f in seen if (v := number(f, name, end)) is not None] for end in ("min", "max"))
@@ -206,20 +294,27 @@ def watched(document, of):
             parts.append(f"{words} {low if low == high else f'{low} to {high}'} {unit}")
     held = sorted({str(word) for f in seen for word in get(f, "throttle") or []})
     if held:
-        parts.append(f"clocks held down: {', '.join(held)}")
-    return ", ".join(parts) or "nothing was read during its samples"
+        parts.append(f"throttled: {', '.join(held)}")
+    return ", ".join(parts) or "nothing was recorded during its samples"
 
 
-def environment(document):
-    argv = get(document, "tool", "argv") or []
-    parts = ["<h3>Command and machine</h3>", pairs([("command", shlex.join(str(a) for a in argv)), ("version", get(document, "tool", "version")),
-                                                    ("commit", get(document, "tool", "git")),
-                                                    ("while it ran", watched(document, "host")),
-                                                    ("exchange", "; ".join(str(note) for note in get(document, "exchange_notes") or []) or None)]
-                                                   + sorted((get(document, "environment") or {}).items()))]
-    for device in document["devices"]:
-        parts.append(f"<h3>Device {text(get(device, 'id') or '?')}</h3>" + pairs([*device_lines(device), ("while it ran", watched(document, str(get(device, "id"))))]))
+def environment(sources, commands):
+    documents = [source.document for source in sources]
+    first = max(documents, key=lambda document: len(document["devices"]))
+    argv = get(first, "tool", "argv") or []
+    parts = ["<h3>Command and machine</h3>" if not commands else f"<h3>Commands</h3><pre>{html.escape(plain_lines(commands))}</pre><h3>Machine</h3>",
+             pairs([("command", "" if commands else shlex.join(str(a) for a in argv)), ("version", get(first, "tool", "version")),
+                    ("commit", get(first, "tool", "git")), ("load during the run", watched(documents, "host")),
+                    ("exchange", "; ".join(dict.fromkeys(str(note) for document in documents for note in get(document, "exchange_notes") or [])))]
+                   + [fact(*entry) for entry in sorted((get(first, "environment") or {}).items())])]
+    for device in first["devices"]:
+        parts.append(f"<h3>Device {text(get(device, 'id') or '?')}</h3>"
+                     + pairs([*device_lines(device), ("during the run", watched(documents, str(get(device, "id"))))]))
     return "".join(parts)
+
+
+def plain_lines(lines):
+    return "\n".join(map(plain, lines))
 
 
 def named_cases(groups, holds):
@@ -234,90 +329,138 @@ def named_cases(groups, holds):
         if all(holds(case) for case in group.ok()):
             words = "every strategy"
         elif all(holds(case) for n in counts for case in group.ok(n)):
-            words = f"every strategy on {' and '.join(map(str, counts))} device{'' if counts == [1] else 's'}"
+            words = f"every strategy on {listed(counts)} device{'' if counts == [1] else 's'}"
         else:
             words = ", ".join(c.told + (f" on {c.n}" if len(group.counts()) > 1 else "") for c in held)
         by_words.setdefault(words, []).append(group.title)
-    return "; ".join(f"{'every problem' if len(titles) == len(groups) > 1 else '; '.join(titles)}: {words}" for words, titles in by_words.items())
+    return "; ".join(f"{'every problem' if len(titles) == len(groups) > 1 else '; '.join(dict.fromkeys(titles))}: {words}"
+                     for words, titles in by_words.items())
 
 
-def notices(document, groups):
+def notices(sources):
     """Yields (fact that a reader must know before any number, the cases concerned or nothing)."""
-    found = [] if get(document, "complete") else [("The run was interrupted; these are the cases it finished.", "")]
-    slowed = result_series.slowed_words(document["devices"])
-    if slowed:
-        found.append((f"{SLOWED} Made slower on purpose: device {'; device '.join(slowed)}.", named_cases(groups, lambda case: case.slowed)))
-    for warning in dict.fromkeys(w for group in groups for case in group.cases for w in case.warnings):
-        found.append((f"{DISTURBED} {warning[:1].upper()}{warning[1:]}.", named_cases(groups, lambda case: warning in case.warnings)))
-    return found
+    groups = [group for source in sources for group in source.groups]
+    for source in sources:
+        if not get(source.document, "complete"):
+            yield f"{source.name or 'The run'} was interrupted; these are the cases it finished.", ""
+    if slowed_devices(sources):
+        yield f"{SLOWED} Slowed down on purpose: device {slowed_devices(sources)}.", named_cases(groups, lambda case: case.slowed)
+    for warning, cases in result_file.doubts_of([case for group in groups for case in group.cases], lambda case: case.warnings).items():
+        those = set(map(id, cases))
+        yield f"{DISTURBED} {warning[:1].upper()}{warning[1:]}.", named_cases(groups, lambda case: id(case) in those)
 
 
-def all_faults(document, groups):
-    """Yields (problem and strategy, sentence) of each fault; those of no case come first. Older files have the message only."""
-    def told(fault):
-        device = get(fault, "device") or "?"
-        return str(get(fault, "text") or f"device {device}: {get(fault, 'what')}")
-    yield from (("", told(fault)) for fault in get(document, "faults") or [])
-    yield from ((f"{group.title}, {case.label}", told(fault))
-                for group in groups for case in group.cases for fault in case.faults)
-
-
-def faults(document, groups):
-    lines = "".join(f"<li>{f'<b>{text(where)}</b>: ' if where else ''}{text(what)}</li>"
-                    for where, what in all_faults(document, groups))
+def faults(sources):
+    """Returns the section of all faults; those of no case come first."""
+    told = [("", result_file.fault_words(fault)) for source in sources for fault in get(source.document, "faults") or []]
+    told += [(f"{group.title}, {case.label}", result_file.fault_words(fault))
+             for source in sources for group in source.groups for case in group.cases for fault in case.faults]
+    lines = "".join(f"<li>{f'<b>{text(where)}</b>: ' if where else ''}{text(what)}</li>" for where, what in told)
     return f'<section id="faults">\n<h2>What went wrong</h2>\n<ul>{lines}</ul>\n</section>' if lines else ""
 
 
-def conclusions(document, groups):
-    """Yields (problem, sentences) of each table, and its cases without numbers."""
-    for line in get(document, "summary") or []:
-        yield str(get(line, "title")), str(get(line, "text"))
-    for group in groups:
-        wrong = [c for c in group.cases if not c.ok]
-        if wrong:
-            named = "; ".join(f"{c.label} {c.status}, {c.reason}" for c in wrong[:3])
-            yield group.title, f"{len(wrong)} of {len(group.cases)} cases gave no numbers: {named}."
+def conclusions(sources):
+    """Yields (problems, sentences): each sentence once, then the cases without numbers, with each reason once."""
+    said, missing = {}, {}
+    for source in sources:
+        part = f"{source.name}: " if source.name else ""
+        for line in get(source.document, "summary") or []:
+            said.setdefault(str(get(line, "text")), {})[f"{part}{get(line, 'title')}"] = None
+        for group in source.groups:
+            for case in (case for case in group.cases if not case.ok):
+                reason = re.sub(rf"\b{re.escape(case.strategy)}\b", "this strategy", case.reason)
+                reason = reason if reason.startswith("not applicable") else f"{case.status}: {reason}"
+                where = missing.setdefault(reason, ({}, {}))
+                where[0][case.label] = where[1][part + group.title] = None
+    for words, titles in said.items():
+        yield "; ".join(titles), words
+    for reason, (labels, titles) in missing.items():
+        yield "; ".join(titles), f"{listed(labels)}: {reason}{'' if reason.endswith('.') else '.'}"
 
 
-def page(name, document, plotly):
-    groups = result_file.groups([(name, document)])
-    data = json.dumps(chart_data(groups), separators=(",", ":")).replace("<", "\\u003c")  # no "</script>" from a label
-    summary = "".join(f"<li><b>{text(what)}</b>: {text(words)}</li>"
-                      for what, words in conclusions(document, groups))
+def is_shown(_, case):
+    return case.status != "unsupported"  # conclusions() has these in one line
+
+
+def subject(groups, sources):
+    """Returns what was measured on which devices."""
+    problems = list(dict.fromkeys(f"{group.suite} {group.problem}".strip() for group in groups))
+    what = problems[0] if len(problems) == 1 else ", ".join(dict.fromkeys(group.suite for group in groups)) or "No case"
+    return f"{what} on {devices_in_words(sources)}"
+
+
+def page(sources, name, tables, *, heading="", lead=(), first_notices=(), commands=()):
+    """Returns the page of these result files. `tables` has (heading, whether a case is in it); `lead` and `first_notices` come before those of the
+    files, `heading` before the subject."""
+    groups = [group for source in sources for group in source.groups]
+    plotly, why_not = packed_plotly()
+    summary = "".join(f"<li>{f'<b>{text(what)}</b>: ' if what else ''}{text(words)}</li>" for what, words in [*lead, *conclusions(sources)])
     missing = "summary: mgpu-bench report prints one" if groups else "case"
-    told = "".join(f'<p class="notice"><b>{text(what)}</b>{f" In {text(where)}." if where else ""}</p>' for what, where in notices(document, groups))
-    fill = {"title": text(f"{Path(name).name}: mgpu-bench"), "name": text(Path(name).name), "style": (HERE / "page.css").read_text(encoding="utf-8"),
-            "devices": text(devices_in_words(document)),
-            "summary": summary or f"<li>The file holds no {missing}.</li>",
-            "measured": measured(document), "notices": told, "table": table(groups), "marks": text(key_of_marks(document, groups)),
-            "faults": faults(document, groups),
-            "environment": environment(document), "data": data, "plotly": plotly, "script": (HERE / "page.js").read_text(encoding="utf-8")}
+    told = "".join(f'<p class="notice"><b>{text(what)}</b>{f" In {text(where)}." if where else ""}</p>'
+                   for what, where in [*first_notices, *notices(sources)])
+    titled = [(title, inner) for title, shown in tables if (inner := table(groups, shown))]
+    title = f"{heading}{subject(groups, sources)}"
+    fill = {"title": text(f"{title}: mgpu-bench"), "heading": text(title), "style": (HERE / "page.css").read_text(encoding="utf-8"),
+            "facts": header_facts(sources, name), "summary": summary or f"<li>The file holds no {missing}.</li>", "notices": told,
+            "numbers": "".join(f"<h3>{text(title)}</h3>{inner}" if title else inner for title, inner in titled),
+            "marks": text(key_of_marks(sources)), "faults": faults(sources), "environment": environment(sources, commands),
+            "data": packed(json.dumps(chart_data(sources), separators=(",", ":"))), "plotly": plotly, "no-charts": text(why_not),
+            "script": (HERE / "page.js").read_text(encoding="utf-8")}
     pieces = (HERE / "page.html").read_text(encoding="utf-8").split("@@")  # text, name, text, name, ...: filled text is not searched again
     return "".join(fill[piece] if k % 2 else piece for k, piece in enumerate(pieces))
 
 
-def measured(document):
-    """Returns the time of the measurement, if the file has it (older files do not)."""
-    started = get(document, "started")
-    return f'<p>measured <time datetime="{text(started)}">{text(started)}</time></p>' if isinstance(started, str) and started else ""
+def header_facts(sources, name):
+    """Returns the lines below the heading: file, time, version, machine; those that the files have."""
+    documents = [source.document for source in sources]
+    started = sorted(s for document in documents if isinstance(s := get(document, "started"), str) and s)
+    versions = dict.fromkeys(f"{get(d, 'tool', 'version')} ({get(d, 'tool', 'git')})" for d in documents if get(d, "tool", "version"))
+    machines = dict.fromkeys(", ".join(str(v) for key in ("cpu", "os") if (v := get(d, "environment", key))) for d in documents)
+    when = f'measured {" to ".join(dict.fromkeys(time_element(s) for s in (started[0], started[-1])))}' if started else ""
+    facts = [text(name), when, f"mgpu-bench {text('; '.join(versions))}" if versions else "", text("; ".join(filter(None, machines)))]
+    return "".join(f"<p>{one}</p>" for one in facts if one)
 
 
-def devices_in_words(document):
+def time_element(started):
+    try:
+        moment = datetime.fromisoformat(started.replace("Z", "+00:00"))
+        shown = f"{moment.day} {moment:%B %Y, %H:%M} {moment.tzname()}".replace(" ", NO_BREAK)
+    except ValueError:
+        shown = text(started)
+    return f'<time datetime="{text(started)}">{shown}</time>'
+
+
+def devices_in_words(sources):
     counts = {}
-    for device in document["devices"]:
+    for device in max((source.document["devices"] for source in sources), key=len):
         name = str(get(device, "name") or "unnamed device")
         counts[name] = counts.get(name, 0) + 1
-    words = ", ".join(f"{count} × {name}" for name, count in counts.items()) or "no device"
-    return words
+    return ", ".join(f"{count} × {name}" for name, count in counts.items()) or "no device"
 
 
+def packed(content):
+    # Compressed, plotly.js is a fifth of its 8.6 MB; without a time stamp the same result gives the same page.
+    return base64.b64encode(gzip.compress(content.encode(), mtime=0)).decode()
+
+
+@functools.cache
 def packed_plotly():
+    """Returns plotly.js, and why it is not there."""
     try:
         from plotly.offline import get_plotlyjs
     except ImportError as error:
-        json_input.refuse(f"plotly is missing ({error}); Debian: apt-get install python3-plotly")
-    # Compressed it is a fifth of its 8.6 MB; without a time stamp the same result gives the same page.
-    return base64.b64encode(gzip.compress(get_plotlyjs().encode(), mtime=0)).decode()
+        return "", f"no charts: {json_input.missing('plotly', error)}"
+    return packed(get_plotlyjs()), ""
+
+
+def write(made, output):
+    try:
+        Path(output).write_text(made, encoding="utf-8")
+    except OSError as error:
+        json_input.refuse(f"--output: {output}: cannot be written: {error.strerror}")
+    if packed_plotly()[1]:
+        print(plain(f"{Path(sys.argv[0]).name}: {packed_plotly()[1]}"), file=sys.stderr)
+    print(output)
 
 
 def main():
@@ -325,14 +468,8 @@ def main():
     parser.add_argument("file", metavar="RESULT")
     parser.add_argument("-o", "--output", required=True, metavar="PAGE.html")
     given = parser.parse_args()
-    document = result_file.read(given.file)
-    plotly = packed_plotly()
-    written = json_input.guarded([given.file], lambda: page(given.file, document, plotly))
-    try:
-        Path(given.output).write_text(written, encoding="utf-8")
-    except OSError as error:
-        json_input.refuse(f"--output: {given.output}: cannot be written: {error.strerror}")
-    print(given.output)
+    source = Source.of(given.file)
+    write(json_input.guarded([given.file], lambda: page([source], Path(given.file).name, [("", is_shown)])), given.output)
     return 0
 
 

@@ -4,6 +4,7 @@
 is missing. Needs nothing but Python."""
 
 import json
+import re
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -44,25 +45,43 @@ def duration(ns):
     return f"{ns:.0f} ns"
 
 
+def between(low, high):
+    """Formats an interval of times; the unit is named once if it is the same."""
+    low, high = duration(low), duration(high)
+    return f"{low.rsplit(' ')[0] if low.split(' ')[1] == high.split(' ')[1] else low} to {high}"
+
+
 def three_digits(value):
     whole = len(str(int(abs(value))))
     return f"{value:.{max(0, 3 - whole)}f}"
 
 
+def percent(fraction):
+    """Formats a fraction as in the tool's tables, with a digit more below 1 %."""
+    return f"{100 * fraction:.{1 if abs(fraction) >= 0.01 or fraction == 0 else 2}f} %"
+
+
 def rate(value, unit):
     for scale, prefix in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")):
         if abs(value) >= scale:
-            return f"{three_digits(value / scale)} {prefix}{unit if unit.isupper() or unit.startswith(('FLOP', 'B/s')) else ' ' + unit}"
+            return f"{three_digits(value / scale)} {prefix}{unit if unit.isupper() or unit.startswith(('FLOP', 'B/s', 'op/s')) else ' ' + unit}"
     return f"{three_digits(value)} {unit}"
 
 
 DISTURBED, SLOWED = "!", "\u2193"  # "↓"
+ROUNDED_TO_ONE, SLIGHTLY_BEYOND = 1.0005, 1.05  # fractions of the possible best, in files without a reason
+SHARES_LISTED = 4  # most devices whose shares are listed one by one
 FEW_SAMPLES = 5  # with fewer, no test can distinguish two cases
 
 
 def handicap(device):
     """Returns the throttle of a device: {"slow": 3.0}; empty for most devices."""
     return {key: value for key, value in (get(device, "handicap") or {}).items() if value and (key, value) != ("slow", 1)}
+
+
+def fault_words(fault):
+    """Returns the sentence of a fault; older files have the message only."""
+    return plain(get(fault, "text") or f"device {get(fault, 'device') or '?'}: {get(fault, 'what')}")
 
 
 @dataclass
@@ -115,6 +134,18 @@ class Case:
         found = get(self.run, "doubtful_metrics")
         return [d for d in found if isinstance(d, dict) and d.get("metric") == metric] if isinstance(found, list) else []
 
+    def beyond_best(self, metric):
+        """Returns why a metric exceeds its possible best, and whether by no more than medians of the same work differ; ("", True) if it does not."""
+        if self.exact:
+            return "", True
+        found = self.doubts(metric)
+        if found:
+            return plain(get(found[0], "reason")), all(d.get("slight") is True for d in found)
+        value = self.metric({"speedup": "efficiency"}.get(metric, metric)) or 0
+        if metric not in ("speedup", "efficiency", "roofline_fraction") or value <= ROUNDED_TO_ONE:
+            return "", True
+        return f"{percent(value)} of what is possible: the file does not say why", value <= SLIGHTLY_BEYOND
+
     @property
     def ok(self):
         return self.status == "ok" and self.median is not None and self.verified != "failed"
@@ -138,19 +169,31 @@ class Case:
         found = [plain(w) for w in get(self.run, "warnings") or []]
         found += [f"where the time of device {plain(get(d, 'device'))} went is not known: {plain(get(d, 'parts_reason'))}"
                   for d in self.per_device if get(d, "parts_reason")]
-        found += [f"speed-up and efficiency are {plain(get(d, 'reason'))}" for d in self.doubts("efficiency")
-                  if not self.exact and d.get("slight") is not True]
+        reason, slight = self.beyond_best("efficiency")
+        found += [f"speed-up and efficiency are {reason}"] if reason and not slight else []
         if self.ok and not self.exact and 0 < len(self.samples) < FEW_SAMPLES:
             found.append(f"{len(self.samples)} sample{'' if len(self.samples) == 1 else 's'} only")
         return list(dict.fromkeys(found))
 
     @property
+    def doubts_told(self):
+        """Returns its warnings and what its faults were."""
+        return self.warnings + [fault_words(fault) for fault in self.faults]
+
+    @property
     def marks(self):
         """Returns the marks after its label in pictures: " !" if there are warnings or faults, " ↓" if a device was throttled on purpose."""
-        return (f" {DISTURBED}" if self.warnings or self.faults else "") + (f" {SLOWED}" if self.slowed else "")
+        return (f" {DISTURBED}" if self.doubts_told else "") + (f" {SLOWED}" if self.slowed else "")
 
     def metric(self, name):
         return number(self.run, "metrics", name)
+
+    @property
+    def shares(self):
+        """Returns each device's percent of the items as shares_text of lib/report does: "75/25", "12-13" for many devices; "" if it is not known."""
+        items = [number(device, "items") or 0 for device in self.per_device]
+        told = [percent_of(one, sum(items)) for one in (items if len(items) <= SHARES_LISTED else (min(items), max(items)))] if sum(items) else []
+        return "/".join(told) if len(items) <= SHARES_LISTED else "-".join(dict.fromkeys(told))
 
     def alone(self):
         """Returns (device id, ns) of the device that is fastest alone; None unless the times of all are known."""
@@ -175,7 +218,7 @@ class Group:
     @property
     def slug(self):
         text = f"{self.suite}-{self.problem}-{self.mode}".replace("^", "p").replace("=", "")
-        return "-".join("".join(c if c.isalnum() or c in "._" else " " for c in text.replace(",", "")).split())
+        return "-".join("".join(c if c.isalnum() or c == "." else " " for c in text.replace(",", "")).split())
 
     def ok(self, n=None):
         return [c for c in self.cases if c.ok and (n is None or c.n == n)]
@@ -203,6 +246,26 @@ class Group:
     @property
     def most_work(self):
         return max((number(c.run, "work", "ops") or 0 for c in self.cases), default=0)
+
+
+def percent_of(part, whole):
+    exact = 100 * part / whole
+    return "<1" if part and exact < 0.5 else ">99" if part < whole and exact >= 99.5 else f"{exact:.0f}"
+
+
+def doubts_of(cases, told):
+    """Returns {warning: its cases} of what `told` returns of each. Warnings that differ in one percentage are one: "about 40 to 70 % of the cores"."""
+    alike, found = {}, {}
+    for case in cases:
+        for why in told(case):
+            parts = re.split(r"(\d+)(?= %)", why)  # text, number, text
+            form = (parts[0], "", parts[2]) if len(parts) == 3 else (why, "", "")
+            alike.setdefault(form, []).append((int(parts[1]) if len(parts) == 3 else 0, case))
+    for (before, _, after), mine in alike.items():
+        numbers = sorted({number for number, _ in mine})
+        middle = " to ".join(dict.fromkeys((str(numbers[0]), str(numbers[-1])))) if after else ""
+        found[f"{before}{middle}{after}"] = [case for _, case in mine]
+    return found
 
 
 def what_if_word(name):

@@ -4,19 +4,27 @@
 
 from dataclasses import dataclass, field
 
-from result_file import SIZES, get, handicap, is_default, makespan, number, plain, power, problem, rate, rows
+from result_file import SIZES, get, handicap, is_default, makespan, number, percent, plain, power, problem, rate, rows
 
-# Okabe and Ito's colours ("Color Universal Design", 2008), which are distinguishable with any colour blindness.
+# Okabe and Ito's colours ("Color Universal Design", 2008), which are distinguishable with any colour blindness. The other strategies have the
+# colours that are farthest from these, with and without colour blindness, and visible on white and on black.
 BLUE, ORANGE, GREEN, RED, SKY, PINK, BLACK = ("#0072B2", "#E69F00", "#009E73", "#D55E00", "#56B4E9", "#CC79A7", "#000000")
 COLOURS = (BLUE, RED, GREEN, PINK, ORANGE, SKY, BLACK)
 # Marks by their names in matplotlib and in Plotly: those of strategies in the order of STRATEGIES, then those of variants and of other names.
 MARKS = (("o", "circle"), ("s", "square"), ("^", "triangle-up"), ("D", "diamond"), ("v", "triangle-down"), ("P", "cross"), ("X", "x"),
          ("p", "pentagon"), ("*", "star"), ("<", "triangle-left"), ("h", "hexagon"), (">", "triangle-right"),
          ("d", "diamond-tall"), ((6, 1, 0), "hexagram"), ((4, 1, 0), "star-diamond"), ((3, 1, 0), "star-triangle-up"),
-         ((3, 1, 180), "star-triangle-down"), ((4, 1, 45), "star-square"), ((3, 0, 45), "triangle-nw"), ((3, 0, 315), "triangle-ne"), ("H", "hexagon2"), ("8", "octagon"))
+         ((3, 1, 180), "star-triangle-down"), ((4, 1, 45), "star-square"), ((3, 0, 45), "triangle-nw"), ((3, 0, 315), "triangle-ne"),
+         ("H", "hexagon2"), ("8", "octagon"))
 DASHES = (("-", "solid"), ("--", "dash"), ("-.", "dashdot"), (":", "dot"), ((0, (5, 1)), "longdash"), ((0, (3, 1, 1, 1, 1, 1)), "longdashdot"))
 STRATEGIES = {"single": BLACK, "equal": RED, "proportional": ORANGE, "dynamic": GREEN, "adaptive": SKY, "capability": BLUE, "guided": PINK,
-              "latency": GREEN, "memory": RED, "sequential": SKY, "stealing": ORANGE, "auto": BLUE}
+              "latency": "#447777", "memory": "#DD0044", "sequential": "#CC9955", "stealing": "#7788FF", "auto": "#5544FF"}
+
+
+# What a device does at a moment, in the order of legends: kinds of commands with their colours, and states without a command.
+KINDS = {"compute": BLUE, "upload": ORANGE, "download": PINK, "exchange": RED}
+WAITS = {"launch": "queued, not running", "sync": "idle at barrier / merge", "idle": "no work assigned", "waking": "thread not yet running",
+         "rest": "unaccounted"}
 
 
 @dataclass(frozen=True)
@@ -104,7 +112,8 @@ class Sweep:
         else:
             labels = dict.fromkeys(case.label for size in sizes for case in self.by_size[size].ok())
             found = [(label, [(size, next((c for c in self.by_size[size].ok() if c.label == label), None)) for size in sizes]) for label in labels]
-        return [(name, line) for name, line in ((n, [(s, c) for s, c in points if c and number(c.run, "rate", "value")]) for n, points in found) if line]
+        rated = [(name, [(size, case) for size, case in points if case and number(case.run, "rate", "value")]) for name, points in found]
+        return [(name, line) for name, line in rated if line]
 
     @property
     def by_count(self):
@@ -140,9 +149,10 @@ class Point:
 
     @property
     def words(self):
-        return f"{100 * self.rate / self.roof:.0f} % of {self.limit}" + ("; the roof is wrong" if self.rate > self.roof else "")
+        return f"{percent(self.rate / self.roof)} of {self.limit}" + ("; the ceiling is wrong" if self.rate > self.roof else "")
 
 
+FAR = 1000  # times less or more intensity than any problem has: a picture that reached so far would be empty
 LIMITS = ("fp32", "fp64", "int32", "memory", "host link")
 
 
@@ -175,6 +185,41 @@ class Roofline:
                 found[(limit, n)] = Ceiling(limit, n, sum(roofs) / len(roofs), per_byte)
         return [found[key] for key in sorted(found)]
 
+    def frame(self):
+        """Returns (left, right, bottom, top) of a picture in which every point, its ceiling and a part of every line of lines() lie."""
+        ceilings = self.ceilings()
+        flat, slopes = [c for c in ceilings if not c.per_byte], [c for c in ceilings if c.per_byte]
+        xs = [p.intensity for p in self.points]
+        ridges = [f.rate / m.rate for f in flat for m in slopes if (m.limit, m.n) == ("memory", f.n)]
+        xs += [ridge for ridge in ridges if min(xs) / FAR < ridge < FAR * max(xs)]
+        rates = [rate for p in self.points for rate in (p.rate, p.roof)]
+        tops = [*rates, *(f.rate for f in flat), *(m.rate * min(xs) for m in slopes if m.n not in {f.n for f in flat})]
+        return 0.3 * min(xs), 3.3 * max(xs), 0.4 * min(rates), 2 * max(tops)
+
+    def lines(self):
+        """Returns [(ceiling, [x, x], [rate, rate])]: slopes end at the ceiling of computing of as many devices, which begins there."""
+        ceilings, found = self.ceilings(), []
+        left, right, _, top = self.frame()
+        for c in ceilings:
+            if c.per_byte:
+                most = max((f.rate for f in ceilings if not f.per_byte and f.n == c.n), default=top)
+                xs = [left, min(right, max(most / c.rate, left))]
+            else:
+                memory = next((m.rate for m in ceilings if (m.limit, m.n) == ("memory", c.n)), None)
+                xs = [max(left, c.rate / memory) if memory else left, right]
+            if xs[0] < xs[1]:
+                found.append((c, xs, [x * c.rate if c.per_byte else c.rate for x in xs]))
+        return found
+
+    def off_the_lines(self):
+        """Returns the points whose ceiling lies on no line: it moves its bytes more than once, or no rate of the devices says it."""
+        lines = self.lines()
+
+        def met(point):
+            return any((c.limit, c.n) == (point.limit, point.case.n) and abs(c.rate * (point.intensity if c.per_byte else 1) / point.roof - 1) < 0.05
+                       for c, _, _ in lines)
+        return [point for point in self.points if not met(point)]
+
 
 @dataclass(frozen=True)
 class Ceiling:
@@ -202,7 +247,7 @@ def rooflines(groups):
                 moved = (number(case.run, "work", "bytes_in") or 0) + (number(case.run, "work", "bytes_out") or 0)
                 if not ops or not value or not moved:
                     continue
-                unit, limit = plain(get(case.run, "rate", "unit") or ""), plain(get(case.run, "work", "roof") or "its roof")
+                unit, limit = plain(get(case.run, "rate", "unit") or ""), plain(get(case.run, "work", "roof") or "its ceiling")
                 found.setdefault(unit, Roofline(unit)).points.append(
                     Point(group.title, case, ops / moved, value, value / case.metric("roofline_fraction"), limit))
     return list(found.values())
@@ -215,6 +260,6 @@ def slowed_words(document_devices):
         done = handicap(device)
         if not done:
             continue
-        told = [f"{power(v)} times" if k == "slow" else f"{plain(k)} {power(v)}" for k, v in done.items()]
+        told = [f"{power(v)} times slower" if k == "slow" else f"{plain(k)} {power(v)}" for k, v in done.items()]
         found.append(f"{plain(get(device, 'id'))}, {', '.join(told)}")
     return found

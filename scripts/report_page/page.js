@@ -2,14 +2,13 @@
 // in the page already. How a series looks comes with the data (result_series.py), other colours from page.css, for light and dark.
 "use strict";
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const groups = data.groups;
+  let data, groups;  // of chart_data in report_html.py
   const at = (id) => document.getElementById(id);
   const config = { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] };
   const chosen = { group: 0, index: 0 };
 
   const unit_of = (ns) => ns >= 1e9 ? [1e9, "s"] : ns >= 1e6 ? [1e6, "ms"] : ns >= 1e3 ? [1e3, "us"] : [1, "ns"];
-  const time = (ns) => { const [scale, unit] = unit_of(ns); return `${(ns / scale).toPrecision(3)} ${unit}`; };
+  const time = (ns) => { const [scale, unit] = unit_of(ns); return `${(ns / scale).toPrecision(3)}\u00a0${unit}`; };
   const plural = (n) => `${n} device${n === 1 ? "" : "s"}`;
   const plain = (s) => String(s).replace(/&/g, "&amp;").replace(/</g, "&lt;");  // Plotly reads a little HTML in labels
   const ink = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
@@ -17,10 +16,12 @@
     const [color, symbol, dash] = data.looks[label] || ["#888888", "circle", "solid"];
     return { color: color === "#000000" ? ink("black") : color, symbol, dash };
   };
-  const kinds = () => ({ compute: ["#0072B2", ""], upload: ["#E69F00", "/"], download: ["#CC79A7", "\\"] });
-  const waits = () => ({ launch: ["in flight, nothing runs", ink("launch"), "x"], sync: ["waiting for others, merge", ink("sync"), "."], idle: ["no slice", ink("idle"), ""],
-    waking: ["its thread does not run yet", ink("idle"), "-"], rest: ["not explained", ink("paper"), "/"] });
-  const parts = () => [["compute", ...kinds().compute], ["upload", ...kinds().upload], ["download", ...kinds().download], ...Object.values(waits())];
+  const hatches = { upload: "/", download: "\\", exchange: "+", launch: "x", sync: ".", waking: "-", rest: "/" };
+  // What a device does at a moment, in the order of legends: [kind or state, words, colour, hatch].
+  const kinds = () => Object.entries(data.kinds).map(([kind, color]) => [kind, kind, color, hatches[kind] || ""]);
+  const waits = () => Object.entries(data.waits).map(([state, words]) =>
+    [state, words, ink({ waking: "idle", rest: "paper" }[state] || state), hatches[state] || ""]);
+  const rank = (name) => 1 + [...kinds(), ...waits()].findIndex((one) => one[0] === name);
   const filled = (color, shape, more) => ({ color, pattern: { shape, bgcolor: color, fgcolor: ink("black"), fgopacity: 0.45, size: 6 }, ...more });
   const narrow = () => innerWidth < 760;
   const axis = (more) => ({ gridcolor: ink("grid"), zerolinecolor: ink("grid"), linecolor: ink("bar-line"), ...more });
@@ -28,7 +29,7 @@
     height, margin: { l: 50, r: 10, t: 32, b: 45 }, font: { size: 12, color: ink("ink") }, hovermode: "closest",
     legend: { orientation: "h", y: -0.2, yanchor: "top" }, plot_bgcolor: ink("paper"), paper_bgcolor: ink("paper"), barmode: "stack",
     hoverlabel: { bgcolor: ink("soft"), bordercolor: ink("line"), font: { color: ink("ink") } },
-    modebar: { color: ink("faint"), activecolor: ink("ink"), bgcolor: "rgba(0,0,0,0)" }, ...more, xaxis: axis(more.xaxis), yaxis: axis(more.yaxis) });
+    modebar: { color: ink("faint"), activecolor: ink("ink"), bgcolor: "rgba(0,0,0,0)" }, ...more, xaxis: axis(more.xaxis), yaxis: axis({ automargin: true, ...more.yaxis }) });
   const room = (entries, columns = 2) => 22 * (narrow() ? entries : Math.ceil(entries / columns));  // of a legend below the axes
   // Of a chart whose legend lies below: the axes keep their height, whatever the legend takes.
   const with_legend = (height, entries, more, columns = 2) => layout(height + room(entries, columns), {
@@ -58,7 +59,7 @@
     at("scaling-figure").hidden = measured.size < 2;
     if (measured.size < 2) return;
     const xs = [...ideal.keys()].sort((a, b) => a - b);
-    const traces = [{ x: xs, y: xs.map((x) => ideal.get(x)), name: "ideal: the devices alone, added up", mode: "lines", line: { color: ink("faint"), dash: "dash", width: 1.5 } }];
+    const traces = [{ x: xs, y: xs.map((x) => ideal.get(x)), name: "ideal: sum of the single-device speeds", mode: "lines", line: { color: ink("faint"), dash: "dash", width: 1.5 } }];
     for (const [label, line] of lines) {
       const { color, symbol, dash } = look(label);
       const marks = line.map((c) => c.marks).sort((a, b) => b.length - a.length)[0];
@@ -69,31 +70,33 @@
         line: { color, dash }, marker: { symbol, size: 9 }, hovertemplate: "%{x} devices: %{y:.3f}, %{text}" });
     }
     Plotly.react("scaling", traces, with_legend(330, traces.length, {
-      xaxis: { ...titled("devices"), tickvals: counts, range: [0.8, counts[counts.length - 1] + 0.2] }, yaxis: { rangemode: "tozero" } }), config);
+      xaxis: { ...titled("devices"), tickvals: counts, range: [0.8, counts[counts.length - 1] + 0.2] }, yaxis: { ...titled("speed-up"), rangemode: "tozero" } }), config);
   }
 
   function draw_strategies(group, n) {
     const cases = group.cases.filter((c) => c.n === n);
-    at("strategies-of").textContent = `Time by strategy on ${plural(n)}: median, 95 % interval, samples`;
+    at("strategies-of").textContent = `Time by strategy on ${plural(n)}: median, 95\u00a0% interval, samples`;
     const [scale, unit] = unit_of(Math.max(...cases.map((c) => c.median)));
     const y = cases.map(shown);
-    const reach = cases.map((c) => Math.max(c.median, c.interval ? c.interval[1] : 0, ...c.samples.filter((t) => t < 1.2 * c.median)) / scale);
-    const most = Math.max(...reach) * (narrow() ? 1.7 : 1.4);  // room for the words
+    const most = 1.03 * Math.max(...cases.map((c) => Math.max(c.median, c.interval ? c.interval[1] : 0, ...c.samples.filter((t) => t < 1.2 * c.median)) / scale));
     const bars = { type: "bar", orientation: "h", y, x: cases.map((c) => c.median / scale), showlegend: false, hoverinfo: "skip",
       marker: { color: ink("bar"), line: { color: cases.map((c) => ink(c.leads ? "ink" : "bar-line")), width: cases.map((c) => c.leads ? 2 : 0.5) },
         pattern: { shape: cases.map((c) => c.marks.includes("!") ? "/" : ""), fgcolor: ink("faint"), bgcolor: ink("bar"), fgopacity: 0.7, size: 8 } } };
-    const went_wrong = (c) => c.faults ? `, ${c.faults} fault${c.faults === 1 ? "" : "s"}` : "";
-    const words = { type: "scatter", mode: "text", y, x: reach,
-      text: cases.map((c) => (c.leads ? `\u00a0\u00a0\u00a0<b>★ ${time(c.median)}</b>` : `\u00a0\u00a0\u00a0${time(c.median)}`) + went_wrong(c)),
-      textposition: "middle right", showlegend: false, hoverinfo: "skip" };
+    // A table to the right of the axes, where no bar, tick or line can cross it.
+    const columns = [["time", 72, (c) => (c.leads ? "★ " : "") + time(c.median)], ["shares, %", 145, (c) => c.shares]];
+    if (!narrow()) columns.push(["efficiency", 222, (c) => c.efficiency]);
+    const beside = { xref: "paper", x: 1, xanchor: "right", showarrow: false, font: { size: 12, color: ink("ink") } };
+    const annotations = columns.flatMap(([head, xshift, of]) => [{ ...beside, xshift, yref: "paper", y: 1, yanchor: "bottom", text: `<b>${head}</b>` },
+      ...cases.map((c, k) => ({ ...beside, xshift, y: y[k], text: c.leads ? `<b>${of(c)}</b>` : of(c) }))]);
     const ticks = { type: "scatter", mode: "markers", y: cases.flatMap((c) => c.samples.map(() => shown(c))), showlegend: false,
       x: cases.flatMap((c) => c.samples.map((t) => t / scale)), marker: { symbol: "line-ns-open", color: ink("ink"), size: 8, opacity: 0.4 }, hoverinfo: "skip" };
     const medians = cases.map((c) => ({ type: "scatter", mode: "markers", y: [shown(c)], x: [c.median / scale], showlegend: false,
       hovertemplate: "%{y}: %{x:.4g} " + unit + "<extra></extra>", marker: { symbol: look(c.label).symbol, color: look(c.label).color, size: 12 },
       error_x: { type: "data", symmetric: false, color: ink("ink"), thickness: 1.5, array: [c.interval ? (c.interval[1] - c.median) / scale : 0],
         arrayminus: [c.interval ? (c.median - c.interval[0]) / scale : 0] } }));
-    Plotly.react("strategies", [bars, ticks, ...medians, words], layout(Math.max(240, 90 + 30 * cases.length),
-      { xaxis: { nticks: narrow() ? 4 : 8, ticksuffix: ` ${unit}`, range: [0, most] }, yaxis: lanes(y) }), config);
+    Plotly.react("strategies", [bars, ticks, ...medians], layout(Math.max(240, 115 + 30 * cases.length),
+      { margin: { l: 50, r: columns.at(-1)[1] + 10, t: 50, b: 50 }, annotations,
+        xaxis: { ...titled(`time, ${unit}`), nticks: narrow() ? 4 : 8, range: [0, most] }, yaxis: lanes(y) }), config);
   }
 
   function draw_sizes(chosen_group) {
@@ -117,33 +120,21 @@
     const every = sweep.sizes.length <= (narrow() ? 6 : 12) ? sweep.sizes : sweep.sizes.filter((_, k) => k % 2 === 0);
     Plotly.react("sizes", traces, with_legend(330, traces.length, {
       xaxis: { ...titled(plain(sweep.axis)), type: "log", tickvals: every.map((s) => s[0]), ticktext: every.map((s) => s[1]) },
-      yaxis: { ...titled(plain(sweep.unit)), rangemode: "tozero", exponentformat: "SI" } }), config);
+      yaxis: { ...titled(`rate, ${plain(sweep.unit)}`), rangemode: "tozero", exponentformat: "SI" } }), config);
   }
 
-  function draw_roofline(unit) {
-    const roof = data.rooflines.find((r) => r.unit === unit) || null;
+  function draw_roofline(chosen_group) {
+    const roof = data.rooflines.find((r) => r.groups.includes(chosen_group)) || null;
     at("roofline-figure").hidden = !roof;
     if (!roof) return;
-    const flat = roof.ceilings.filter((c) => !c[3]), memory = (n) => roof.ceilings.find((c) => c[0] === "memory" && c[1] === n);
-    const ridges = flat.filter((c) => memory(c[1])).map((c) => c[2] / memory(c[1])[2]);
-    const xs = [...roof.points.map((p) => p.x), ...ridges];
-    const low = 0.3 * Math.min(...xs), high = 3.3 * Math.max(...xs);
-    const top = 2 * Math.max(...roof.points.flatMap((p) => [p.rate, p.roof]), ...flat.map((c) => c[2]));
-    const bottom = 0.4 * Math.min(...roof.points.map((p) => p.rate));
+    const [low, high, bottom, top] = roof.frame;
     const counts = [...new Set(roof.points.map((p) => p.n))].sort((a, b) => a - b);
     const dashes = ["solid", "dash", "dashdot", "dot", "longdash", "longdashdot"];
     const color = (limit) => limit === "memory" ? ink("faint") : limit === "host link" ? "#B07800" : "#D55E00";
-    const traces = [];
-    for (const [limit, n, rate, per_byte, words] of roof.ceilings) {
-      if (per_byte && rate * low > top) continue;  // far above everything that is drawn
-      const most = Math.max(0, ...flat.filter((c) => c[1] === n).map((c) => c[2])) || top;
-      const x = per_byte ? [low, Math.min(high, most / rate)] : [memory(n) ? Math.max(low, rate / memory(n)[2]) : low, high];
-      traces.push({ x, y: x.map((v) => per_byte ? v * rate : rate), mode: "lines", name: words, hovertemplate: `${words}<extra></extra>`,
-        line: { color: color(limit), dash: dashes[counts.indexOf(n) % dashes.length], width: 1.5 } });
-    }
-    const drawn = new Set(roof.ceilings.map((c) => `${c[0]} ${c[1]}`));
-    const own = roof.points.filter((p) => !drawn.has(`${p.limit} ${p.n}`));
-    if (own.length) traces.push({ x: own.map((p) => p.x), y: own.map((p) => p.roof), mode: "markers", name: "the roof of a problem: what limits it most",
+    const traces = roof.lines.map(([limit, n, x, y, words]) => ({ x, y, mode: "lines", name: words, hovertemplate: `${words}<extra></extra>`,
+      line: { color: color(limit), dash: dashes[counts.indexOf(n) % dashes.length], width: 1.5 } }));
+    const own = roof.points.filter((p) => p.off);
+    if (own.length) traces.push({ x: own.map((p) => p.x), y: own.map((p) => p.roof), mode: "markers", name: "ceiling of one problem",
       marker: { symbol: "line-ew-open", color: "#D55E00", size: 12, line: { width: 2 } }, text: own.map((p) => `${plain(p.title)}, ${plural(p.n)}: ${p.limit}`), hovertemplate: "%{text}<extra></extra>" });
     for (const label of new Set(roof.points.map((p) => p.label))) {
       const mine = roof.points.filter((p) => p.label === label);
@@ -151,19 +142,20 @@
         text: mine.map((p) => `${plain(p.title)}<br>${plain(label)}, ${plural(p.n)}: ${p.words}`), hovertemplate: "%{text}<extra></extra>" });
     }
     Plotly.react("roofline", traces, with_legend(360, traces.length, {
-      xaxis: { ...titled(plain(`${unit.replace(/\/s$/, "")} per byte of input and result`)), ...logarithmic(low, high) },
-      yaxis: { ...titled(plain(unit)), ...logarithmic(bottom, top) } }), config);
+      xaxis: { ...titled(`${narrow() ? "" : "arithmetic intensity: "}${plain(roof.unit.replace(/\/s$/, ""))} per byte of input and result`), ...logarithmic(low, high) },
+      yaxis: { ...titled(`rate, ${plain(roof.unit)}`), ...logarithmic(bottom, top) } }), config);
   }
 
   function draw_parts(c) {
     const [scale, unit] = unit_of(c.timeline.whole || c.median);
-    const y = c.parts.map((_, d) => plain(`device ${c.devices[d]}`) + (c.slowed.includes(d) ? " \u2193" : ""));
+    const share = (d) => c.share[d] === null ? "" : `<br>${(100 * c.share[d]).toFixed(1)}\u00a0% of the work`;
+    const y = c.parts.map((_, d) => plain(`device ${c.devices[d]}`) + (c.slowed.includes(d) ? " \u2193" : "") + share(d));
     at("parts-of").textContent = `Where the time of each device went: ${c.told}${c.marks}, ${plural(c.n)}`;
-    const traces = parts().map(([name, color, shape], k) => ({ type: "bar", orientation: "h", name, y, x: c.parts.map((p) => (p[k] || 0) / scale),
+    const traces = [...kinds(), ...waits()].map(([, name, color, shape], k) => ({ type: "bar", orientation: "h", name, y, x: c.parts.map((p) => (p[k] || 0) / scale),
       marker: filled(color, shape, { line: { color: ink("paper"), width: 0.5 } }), hovertemplate: `${name} %{x:.4g} ${unit}<extra>%{y}</extra>` }))
       .filter((t) => t.x.some((x) => x > 0));
-    Plotly.react("parts", traces, layout(130 + 34 * y.length + room(traces.length),
-      { xaxis: { ticksuffix: ` ${unit}` }, yaxis: lanes(y), legend: { orientation: "h", y: 1, yanchor: "bottom" } }), { ...config, displayModeBar: false });
+    Plotly.react("parts", traces, layout(140 + 44 * y.length + room(traces.length), { xaxis: titled(`time, ${unit}`), yaxis: lanes(y),
+      legend: { orientation: "h", y: 1, yanchor: "bottom", traceorder: "normal" } }), { ...config, displayModeBar: false });
   }
 
   function draw_timeline(group, c) {
@@ -176,17 +168,17 @@
     if (!t.count) return;
     const used = new Set(t.commands.map((k) => `${k[0]} ${k[1]}`));
     const name = (device, kind) => plain(`${c.devices[device]} ${kind}`);
-    const labels = c.devices.flatMap((_, d) => ["upload", "compute", "download"].filter((k) => k === "compute" || used.has(`${d} ${k}`)).map((k) => name(d, k)));
-    const traces = Object.entries(kinds()).map(([kind, [color, shape]]) => {
+    const labels = c.devices.flatMap((_, d) => ["upload", "compute", "download", "exchange"].filter((k) => k === "compute" || used.has(`${d} ${k}`)).map((k) => name(d, k)));
+    const traces = kinds().map(([kind, , color, shape]) => {
       const mine = t.commands.filter((k) => k[1] === kind);
-      return { type: "bar", orientation: "h", name: kind, y: mine.map((k) => name(k[0], kind)), base: mine.map((k) => k[5] / scale), x: mine.map((k) => k[6] / scale),
+      return { type: "bar", orientation: "h", name: kind, legendrank: rank(kind), y: mine.map((k) => name(k[0], kind)), base: mine.map((k) => k[5] / scale), x: mine.map((k) => k[6] / scale),
         marker: filled(color, shape, { line: { color: ink("paper"), width: mine.length < 300 ? 0.6 : 0 } }),
         text: mine.map((k) => `${plain(k[3] || kind)}, slice ${k[2]}<br>from ${time(k[5])}, ${time(k[6])} long${k[4] ? `<br>${k[4].toLocaleString("en")} bytes` : ""}`),
         textposition: "none", hovertemplate: "%{text}<extra>%{y}</extra>" };
     }).filter((trace) => trace.x.length);
-    for (const [state, [words, color, shape]] of Object.entries(waits())) {
+    for (const [state, words, color, shape] of waits()) {
       const mine = t.waits.filter((w) => w[1] === state);
-      if (mine.length) traces.unshift({ type: "bar", orientation: "h", name: words, y: mine.map((w) => name(w[0], "compute")), base: mine.map((w) => w[2] / scale),
+      if (mine.length) traces.unshift({ type: "bar", orientation: "h", name: words, legendrank: rank(state), y: mine.map((w) => name(w[0], "compute")), base: mine.map((w) => w[2] / scale),
         x: mine.map((w) => w[3] / scale), marker: filled(color, mine.length < 300 ? shape : "", { line: { width: 0 } }), text: mine.map((w) => `${words}, ${time(w[3])}`), textposition: "none",
         hovertemplate: "%{text}<extra>%{y}</extra>" });
     }
@@ -194,7 +186,7 @@
       opacity: 0.3, line: { width: 0 } }] : [];
     if (shapes.length) traces.push({ type: "bar", name: `merge, ${time(t.merge[1] - t.merge[0])}`, x: [null], y: [labels[0]], orientation: "h", marker: { color: "#009E73", opacity: 0.4 } });
     Plotly.react("timeline", traces, with_legend(Math.max(230, 100 + 26 * labels.length), traces.length, { barmode: "overlay", dragmode: "zoom", bargap: 0.15, shapes,
-      xaxis: { nticks: narrow() ? 5 : 12, ticksuffix: ` ${unit}`, range: [0, 1.01 * t.whole / scale] }, yaxis: lanes(labels) }, narrow() ? 1 : 5), config);
+      xaxis: { ...titled(`time since the sample began, ${unit}`), nticks: narrow() ? 5 : 12, range: [0, 1.01 * t.whole / scale] }, yaxis: lanes(labels) }, narrow() ? 1 : 5), config);
   }
 
   function zoom(how) {
@@ -234,7 +226,7 @@
     draw_scaling(group);
     draw_strategies(group, c.n);
     draw_sizes(chosen.group);
-    draw_roofline(group.unit);
+    draw_roofline(chosen.group);
     draw_parts(c);
     draw_timeline(group, c);
   }
@@ -254,29 +246,46 @@
     head.setAttribute("aria-sort", up ? "ascending" : "descending");
     const key = (row) => row.children[column].dataset.key;
     const compare = (a, b) => head.dataset.kind === "number" ? a - b : a.localeCompare(b);
-    const body = document.querySelector("tbody");
+    const body = head.closest("table").tBodies[0];
     body.append(...[...body.rows].sort((a, b) => {  // what has no figure stays last, whichever way
       if (key(a) === "" || key(b) === "") return (key(a) === "") - (key(b) === "");
       return (up ? 1 : -1) * compare(key(a), key(b));
     }));
   }
 
-  async function load_plotly() {
-    const packed = Uint8Array.from(atob(at("plotly").textContent), (c) => c.charCodeAt(0));
-    const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
+  async function unpacked(id) {
+    const packed = Uint8Array.from(atob(at(id).textContent), (c) => c.charCodeAt(0));
+    return new Response(new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"))).text();
+  }
+
+  async function load() {
+    data = JSON.parse(await unpacked("data"));
+    groups = data.groups;
     const script = document.createElement("script");
-    script.textContent = await new Response(stream).text();
+    script.textContent = await unpacked("plotly");
     document.head.append(script);
   }
 
+  function problems(drawable) {  // under the names of the files, if there are several
+    const by_part = new Map();
+    for (const [g, k] of drawable) by_part.set(g.part, [...(by_part.get(g.part) || []), new Option(g.title, k)]);
+    return [...by_part].flatMap(([label, options]) => {
+      if (!label) return options;
+      const part = Object.assign(document.createElement("optgroup"), { label });
+      part.append(...options);
+      return part;
+    });
+  }
+
   for (const head of document.querySelectorAll("th")) head.firstChild.addEventListener("click", () => sort(head));
-  const drawable = groups.map((g, k) => [g, k]).filter(([g]) => g.cases.length);
   const say = (why) => { at("no-charts").textContent = why; at("no-charts").hidden = false; document.documentElement.dataset.charts = "none"; };
-  if (!drawable.length) return say("No case gave numbers, so there is nothing to draw.");
+  if (!at("plotly").textContent) return say(at("no-charts").textContent);
   if (typeof DecompressionStream === "undefined") return say("The charts need a browser of 2023 or later; words and tables do not.");
-  load_plotly().then(() => {
+  load().then(() => {
+    const drawable = groups.map((g, k) => [g, k]).filter(([g]) => g.cases.length);
+    if (!drawable.length) return say("No case gave numbers, so there is nothing to draw.");
     at("charts").hidden = false;
-    at("problem").append(...drawable.map(([g, k]) => new Option(g.title, k)));
+    at("problem").append(...problems(drawable));
     at("problem").addEventListener("change", (e) => choose(Number(e.target.value), groups[Number(e.target.value)].best));
     at("case").addEventListener("change", (e) => choose(chosen.group, Number(e.target.value)));
     for (const button of at("zoom").querySelectorAll("button")) button.addEventListener("click", () => zoom(button.dataset.zoom));

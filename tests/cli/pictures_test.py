@@ -7,9 +7,10 @@ right figures."""
 
 import copy
 import gzip
-import html
 import json
+import os
 import re
+import shutil
 import struct
 import subprocess
 import sys
@@ -22,10 +23,13 @@ import binary
 import browser
 from binary import python_with
 
+NB = "\u00a0"
 ROOT = Path(__file__).resolve().parents[2]
 sys.path.insert(0, str(ROOT / "scripts"))
+import campaign_page  # noqa: E402
 import json_input  # noqa: E402
 import plot  # noqa: E402
+import report_html  # noqa: E402
 import result_file  # noqa: E402
 import result_series  # noqa: E402
 
@@ -33,6 +37,8 @@ GOLDEN = ROOT / "tests/golden/report.json"
 LINKS = ROOT / "tests/golden/links.json"
 COMMITTED = ROOT / "results/xeon/merkle-two-cores.json.gz"
 ROOFS = ROOT / "results/h200/merkle-2-slow3.json.gz"
+ITERATED = ROOT / "results/h200/stencil-2-puts-direct.json.gz"
+CAMPAIGN = ROOT / "results/h100/campaign"
 SWEEP = ROOT / "results/h200/sweep-1.json.gz"
 TWO_CORES = ROOT / "results/epyc/two-cores-fisher-models.json.gz"
 NASTY = "</script><script>throw 1</script>"  # in names that come from a file
@@ -112,15 +118,22 @@ class Pictures(Scripts):
                 "timeline", "imbalance")}
         stems |= {"prediction", "roofline"}
         self.assertEqual(made, {f"{stem}.svg" for stem in stems})
-        shown = {"scaling": ("measured: device 0:0 alone, 1.00 ms",
-                             "dynamic:chunks=64 (2 of 3 devices) !",
-                             "! disturbed or doubtful, see its warnings"),
-                 "strategies": ("best: 810 us, efficiency 0.93", "830 us, efficiency 0.90, 1 fault",
-                 "failed: the root differs from the reference", "perfect split: 750 us"),
-                 "timeline": ("merge, 44.0 us", "75.0 %"),
-                 "imbalance": ("47.9 %", "device 0:1"),
-                 "prediction": ("median error 1.0 %, 4 cases",),
-                 "roofline": ("devices: 81 % of its roof", "fastest: dynamic:chunks=16",
+        of = "merkle leaves=100,000, resident"
+        shown = {"scaling": (f"Scaling: {of}", "measured: single device 0:0, 1.00 ms",
+                             "dynamic:chunks=64 (2 of 3 devices) !", "rate, M nodes/s", "devices",
+                             "speed-up over the fastest single device",
+                             "! dynamic:chunks=16: 0:0: clocks were held down: power cap"),
+                 "strategies": (f"Strategies on 2 devices: {of}", "\u2605 810 us", "75/25",
+                                "50/50", "92.6 %", "830 us", "90.4 %",
+                                "failed: the root differs from the reference",
+                                "perfect split: 750 us", "shares, %", "efficiency"),
+                 "timeline": ("merge, 44.0 us", "75.0 %", "idle at barrier / merge",
+                              "Timeline of dynamic:chunks=16 on 2 devices: merkle leaves=100,000,"),
+                 "imbalance": (f"Imbalance over 2 devices: {of}", "47.9 %", "device 0:1", "75/25"),
+                 "prediction": ("median error 0.99 %, 4 cases", "measured, ms", "predicted, ms",
+                                "prediction error, % (positive: predicted too long)"),
+                 "roofline": ("2 devices: 81.0 % of its ceiling", "fastest: dynamic:chunks=16",
+                              "rate, nodes/s",
                               "arithmetic intensity: nodes per byte of input and result")}
         for stem in stems:
             picture = (self.folder / "new" / "p" / f"{stem}.svg").read_text()
@@ -170,11 +183,11 @@ class Pictures(Scripts):
         self.holds((self.folder / "strategies-merkle-leaves100000-resident.svg").read_text(),
                    "<!-- equal \u2193 -->")
         self.holds((self.folder / "timeline-merkle-leaves100000-resident.svg").read_text(),
-                   "has a device made slower on purpose (0:1 3 times)")
+                   "uses a device that is slowed down on purpose: 0:1, 3 times slower")
         self.good("report_html.py", file, "-o", self.folder / "slowed.html", module="plotly")
         self.holds((self.folder / "slowed.html").read_text(),
-                   "<b>\u2193 Made slower on purpose: device 0:1, 3 times.</b> In every problem: "
-                   "every strategy.")
+                   f"<b>\u2193 Slowed down on purpose: device 0:1, 3{NB}times slower.</b> In every "
+                   "problem: every strategy.")
 
     @binary.thorough
     def test_no_missing_field_is_in_the_way_of_the_others(self):
@@ -183,17 +196,65 @@ class Pictures(Scripts):
         self.assertIn("strategies-merkle-leaves100000-resident.svg", done.stdout)
 
 
+    def test_error_bars_lie_in_the_frame_and_words_beside_it(self):
+        document = json.loads(GOLDEN.read_text())
+        for run in document["runs"]:
+            if run["status"] == "ok":
+                run["time_ns"]["ci95"][0] //= 2  # twice as fast at best
+        file = self.folder / "wide.json"
+        file.write_text(json.dumps(document))
+        inside = """if True:
+            import sys
+            sys.path.insert(0, sys.argv[1])
+            import plot_kinds, result_file, result_series
+            groups = result_file.groups([("wide.json", result_file.read(sys.argv[2]))])
+            look = result_series.looks_of(groups)
+            axes = plot_kinds.scaling(groups[0], look).axes[0]
+            ends = [y for bars in axes.collections for line in bars.get_segments() for _, y in line]
+            print(len(ends) > 2 and max(ends) < axes.get_ylim()[1])
+            figure = plot_kinds.strategies(groups[0], look)
+            figure.canvas.draw()
+            axes = figure.axes[0]
+            frame = axes.get_window_extent()
+            words = [text for text in axes.texts if text.get_text() in ("75/25", "92.6 %")]
+            print(len(words) > 1 and all(text.get_window_extent().x0 > frame.x1 for text in words))
+            """
+        done = subprocess.run([self.python("matplotlib"), "-c", inside, ROOT / "scripts", file],
+                              capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout.split(), ["True", "True"])
+
+    def test_a_missing_module_is_named_with_the_python_that_lacks_it(self):
+        for name in ("matplotlib", "plotly"):
+            (self.folder / f"{name}.py").write_text("raise ImportError('not here')\n")
+        def run_without(script, output):
+            return subprocess.run([sys.executable, ROOT / "scripts" / script, GOLDEN, "-o",
+                                   self.folder / output], capture_output=True, text=True,
+                                  env={**os.environ, "PYTHONPATH": str(self.folder)})
+        done = run_without("plot.py", "p")
+        self.assertEqual((done.returncode, done.stderr), (2, (
+                f"plot.py: matplotlib is missing in {sys.executable} (not here); Debian: apt-get "
+                "install python3-matplotlib, for /usr/bin/python3\n")))
+        done = run_without("report_html.py", "page.html")
+        self.assertEqual(done.returncode, 0)
+        self.assertIn(f"no charts: plotly is missing in {sys.executable}", done.stderr)
+        page = (self.folder / "page.html").read_text()
+        self.holds(page, f"hidden>no charts: plotly is missing in {sys.executable}")
+        self.holds(page, "dynamic:<wbr>chunks=16")
+
+
 class LinksPictures(Scripts):
     def test_matrices_and_bandwidths_are_drawn(self):
         done = self.good("plot.py", LINKS, "-o", self.folder, "--format", "svg",
                          module="matplotlib")
         self.assertEqual({Path(line).name for line in done.stdout.split()},
                          {"links-matrices.svg", "links-all-reduce.svg"})
-        shown = {"links-matrices": ("one way", "both ways", "one way, staged: not in use", "50.0",
-                                    "200", "wrong", "GB/s",
-                                    "links, from the row's to the column's (both ways: the sum); "
-                                    "path between devices: direct"),
-                 "links-all-reduce": ("all-reduce, f32 sum", "2 devices", "bus bandwidth, GB/s",
+        shown = {"links-matrices": ("unidirectional", "bidirectional", "from", "to",
+                                    "unidirectional, staged (not in use)", "50.0",
+                                    "200", "wrong", "\u2013", "bandwidth, GB/s",
+                                    "Link bandwidth (bidirectional: sum of both directions); path "
+                                    "between devices:"),
+                 "links-all-reduce": ("Collective all-reduce, f32 sum: average of many pipelined "
+                                      "calls", "2 devices", "bus bandwidth, GB/s", "message size",
                                       "4000 B")}
         for stem, words in shown.items():
             picture = (self.folder / f"{stem}.svg").read_text()
@@ -230,6 +291,8 @@ class Series(unittest.TestCase):
                 "dynamic") for k in range(9)]
         looks = result_series.looks(labels)
         self.assertEqual(len({look.mark for look in looks.values()}), len(labels))
+        self.assertEqual(len(set(result_series.STRATEGIES.values())),
+                         len(result_series.STRATEGIES))
         self.assertEqual({look.colour for label,
                           look in looks.items() if label.startswith("dynamic")},
                           {result_series.STRATEGIES["dynamic"]})
@@ -301,6 +364,52 @@ class Series(unittest.TestCase):
             self.assertLess(point.rate, ceilings[("int32", 2)].rate)
             self.assertLess(point.roof, point.intensity * ceilings[("memory", 2)].rate)
 
+    def test_every_ceiling_and_point_lies_in_the_frame_of_its_roofline(self):
+        for file in (ROOFS, ITERATED):
+            document = json.loads(gzip.decompress(file.read_bytes()))
+            roof, = result_series.rooflines(result_file.groups([(file.name, document)]))
+            left, right, bottom, top = roof.frame()
+            self.assertTrue(roof.lines())
+            for _, xs, ys in roof.lines():
+                self.assertTrue(left <= xs[0] < xs[1] <= right and bottom < ys[0] < top, file)
+            for point in roof.points:
+                self.assertTrue(left < point.intensity < right)
+                self.assertTrue(bottom < point.rate < top and bottom < point.roof < top)
+            # An iterative problem moves its bytes more than once: its ceiling is on no line.
+            self.assertEqual(bool(roof.off_the_lines()), file == ITERATED)
+
+    def test_shares_are_written_as_in_the_tables_of_the_tool(self):
+        for items, text in (((768, 256), "75/25"), ((1024,), "100"), ((0, 8), "0/100"),
+                            ((999, 1), ">99/<1"), ((1, 1, 1, 1), "25/25/25/25"),
+                            ((25, 25, 25, 26, 25, 25, 25, 24), "12-13"), ((2,) * 5, "20"),
+                            ((5, 5, 5, 5, 0), "0-25"), ((0, 0), ""), ((), "")):
+            run = {"per_device": [{"items": count} for count in items]}
+            self.assertEqual(result_file.Case(run, "file").shares, text)
+
+    def test_warnings_that_differ_in_a_percentage_are_one(self):
+        cases = [result_file.Case({"strategy": name, "warnings": warnings}, "file")
+                 for name, warnings in (("a", ["used 40 % of it", "1:0: hot"]),
+                                        ("b", ["used 70 % of it", "1:1: hot"]),
+                                        ("c", ["lost 5 % or 6 %"]), ("d", ["lost 5 % or 7 %"]))]
+        found = result_file.doubts_of(cases, lambda case: case.warnings)
+        self.assertEqual({why: "".join(case.strategy for case in mine)
+                          for why, mine in found.items()},
+                         {"used 40 to 70 % of it": "ab", "1:0: hot": "a", "1:1: hot": "b",
+                          "lost 5 % or 6 %": "c", "lost 5 % or 7 %": "d"})
+
+    def test_a_figure_beyond_the_possible_has_its_reason(self):
+        def beyond(efficiency, **of_the_run):
+            run = {"metrics": {"efficiency": efficiency, "speedup": 2.0}, **of_the_run}
+            case = result_file.Case(run, "file")
+            return case.beyond_best("speedup"), len(case.warnings)
+        self.assertEqual(beyond(0.99), (("", True), 0))
+        self.assertEqual(beyond(1.886), (("188.6 % of what is possible: the file does not say why",
+                                          False), 1))
+        self.assertEqual(beyond(1.01)[1], 0)
+        doubt = {"metric": "speedup", "reason": "why", "slight": False}
+        self.assertEqual(beyond(1.2, doubtful_metrics=[doubt])[0], ("why", False))
+
+
 class Refusals(Scripts):
     def refused(self, arguments, *words):
         for name in ("plot.py", "report_html.py") if "--" not in str(arguments) else ("plot.py",):
@@ -351,22 +460,76 @@ class Page(Scripts):
         summary = result_file.read(str(GOLDEN))["summary"]
         self.assertGreater(len(summary), 1)
         for line in summary:
-            self.holds(page, html.escape(line["text"], quote=False))
-        for fact in ("failed: the root differs from the reference",
-                     "1755 to 1980 MHz, power 120 to 700 W",
-                     "not looked at: there is no NVML", "cores in use 25 to 50 %",
+            self.holds(page, report_html.text(line["text"]))
+        for fact in ("<h1>merkle leaves=100,000 on 2 × NVIDIA H200</h1>",
+                     "failed: the root differs from the reference",
+                     f"1755 to 1980{NB}MHz, power 120 to 700{NB}W",
+                     "not recorded: there is no NVML", f"CPU load 25 to 50{NB}%",
                      "<h2>What went wrong</h2>", "device 0:1 hung in the 3rd sample",
-                     "device 0:2 failed at set-up"):
+                     "device 0:2 failed at set-up", f"80{NB}% faster than equal",
+                     f">28{NB}July{NB}2026,{NB}09:30{NB}UTC</time>", "% of roofline",
+                     f"<dt>clock synchronisation error</dt><dd>6.01{NB}us (bounds)</dd>"):
             self.holds(page, fact)
-        self.holds(page, '"number" data-key="2">2 of 3</td>')
-        self.holds(page, '"faults":1')
-        self.assertEqual(page.count("<tr"), 1 + 7)
+        self.holds(page, '"devices" data-key="2">2 of 3</td>')
+        self.holds(page, '"shares, %" data-key="0.75">75/25</td>')
+        self.assertEqual(page.count("<tr"), 1 + 6)  # memory is unsupported, in one line above
+        self.assertEqual(page.count("the inputs do not fit"), 1)
         self.assertEqual(re.findall(r'(?:src|href)="(.*?)"', page), ["data:,"])
         self.holds(page,
                     "! 0:0: clocks were held down: power cap.</b> "
                     "In merkle leaves=100,000, resident: dynamic:chunks=16.</p>")
         self.holds(page, '<b class="mark" title="0:0: clocks were held down: power cap">!</b>')
         self.holds(page, f'measured <time datetime="{json.loads(GOLDEN.read_text())["started"]}">')
+
+    def test_facts_are_said_in_words_with_units_and_reasons_once(self):
+        document = json.loads(GOLDEN.read_text())
+        device = document["devices"][0]
+        device["capability"] = {"launch_ns": 61300, "pinned_down_bytes_per_s": 2.037e9,
+                                "fp64_flops": 4.55e10, "int32_ops": 3e12}
+        document["environment"]["memory_bytes"] = "25276514304"
+        refused = document["runs"][5]
+        for strategy in ("guided", "stealing"):
+            document["runs"].append({**refused, "strategy": strategy,
+                                     "reason": f"not applicable: {strategy} reassigns work"})
+        document["runs"][3]["metrics"] |= {"efficiency": 1.886, "speedup": 2.5}
+        file = self.folder / "facts.json"
+        file.write_text(json.dumps(document))
+        page = self.page(file).read_text()
+        for name, value in (("kernel launch, measured", "61.3 us"), ("memory", "23.5 GiB"),
+                            ("device to host, pinned, measured", "2.04 GB/s"),
+                            ("double precision, measured", "45.5 GFLOP/s"),
+                            ("32-bit integers, measured", "3.00 Top/s")):
+            self.holds(page, f"<dt>{name}</dt><dd>{report_html.text(value)}</dd>")
+        self.assertEqual(page.count("reassigns work"), 1)
+        self.holds(page, "guided and stealing: not applicable: this strategy reassigns work.")
+        self.holds(page, f'title="188.6{NB}% of what is possible: the file does not say why">'
+                         f'188.6{NB}!</span>')
+        self.holds(page, f"Speed-up and efficiency are 188.6{NB}% of what is possible")
+
+    def test_the_page_of_a_campaign_says_what_it_has_and_what_is_missing(self):
+        folder = self.folder / "campaign"
+        folder.mkdir()
+        for name in ("headline-merkle", "predicted-headline-merkle", "slow-merkle"):
+            shutil.copy(CAMPAIGN / f"{name}.json.gz", folder)
+        (folder / "parts.txt").write_text("links\nheadline-merkle\nscaling-merkle\nslow-merkle\n")
+        (folder / "commands.txt").write_text("campaign: slow-merkle: mgpu-bench run merkle\n")
+        document = json.loads(gzip.decompress((folder / "slow-merkle.json.gz").read_bytes()))
+        document["runs"][0]["warnings"] = ["other programs used about 90 % of the cores"]
+        document["complete"] = False
+        (folder / "slow-merkle.json.gz").write_bytes(gzip.compress(json.dumps(document).encode()))
+        page = campaign_page.page(folder)
+        for told in ('<meta name="viewport"', '<meta name="color-scheme" content="light dark">',
+                     "<h1>Scaling campaign: merkle on 2 × NVIDIA H100 80GB HBM3</h1>",
+                     "The campaign is not finished; 2 of 4 parts are missing: links, "
+                     "scaling-merkle.", "slow-merkle was interrupted",
+                     f"! Other programs used about 90{NB}% of the cores.",
+                     f"on 2{NB}devices the median efficiency of 1 headline problem is ",
+                     "the median prediction error is ", f"25{NB}November{NB}2026,",
+                     "mgpu-bench 0.2.0 (", "<h3>Headline cases</h3>",
+                     "<h3>Fastest strategies, one device slowed down</h3>",
+                     "slow-merkle: mgpu-bench run merkle</pre>", ">33/67</td>"):
+            self.holds(page, told)
+        self.assertFalse("Commands" in campaign_page.page(CAMPAIGN))
 
     def test_the_style_has_every_colour_for_light_and_for_dark_and_no_box_to_scroll_but_the_table(
             self):
@@ -385,10 +548,10 @@ class Page(Scripts):
     def test_it_works_in_a_browser_at_two_widths_without_a_complaint_or_a_connection(self):
         if browser.CHROMIUM is None:
             self.skipTest("no Chromium here (package chromium)")
-        golden, holes = self.page(GOLDEN), self.page(self.with_holes())
+        golden, holes, big = self.page(GOLDEN), self.page(self.with_holes()), self.page(ROOFS)
         with browser.Browser() as chromium:
-            for page, width, scheme in ((golden, 1400, "light"), (holes, 400, "light"), (golden,
-                    420, "dark")):
+            for page, width, scheme in ((golden, 1280, "light"), (holes, 400, "light"), (golden,
+                    400, "dark"), (big, 1280, "dark")):
                 chromium.prefer(scheme)
                 chromium.open(page, width)
                 chromium.wait_for("document.documentElement?.dataset.charts === 'drawn'")
@@ -397,10 +560,26 @@ class Page(Scripts):
                 self.assertGreater(
                         chromium.evaluate(
                         "document.querySelectorAll('#timeline .bars .point').length"), 4)
-                chromium.evaluate("document.querySelectorAll('th button')[3].click()")
+                if width > 1000:
+                    self.assertTrue(chromium.evaluate(
+                            "[...document.querySelectorAll('.wide')]"
+                            ".every((box) => box.scrollWidth <= box.clientWidth)"))
+                else:  # every figure is in sight
+                    self.assertLessEqual(chromium.evaluate(
+                            "Math.max(...[...document.querySelectorAll('td')]"
+                            ".map((cell) => cell.getBoundingClientRect().right))"), width)
+                self.assertTrue(chromium.evaluate(  # no bar, tick or line crosses the words
+                        "(() => { const words = [...document.querySelectorAll("
+                        "'#strategies .annotation')].map((e) => e.getBoundingClientRect().left);"
+                        "const frame = document.querySelector('#strategies .xy .gridlayer')"
+                        ".parentNode.querySelector('.plot, .gridlayer').getBoundingClientRect();"
+                        "return words.length > 4 && Math.min(...words) >= frame.right - 1; })()"))
+                time = ("[...document.querySelectorAll('th')]"
+                        ".findIndex((e) => e.innerText === 'time')")
+                chromium.evaluate(f"document.querySelectorAll('th button')[{time}].click()")
                 keys = chromium.evaluate(
                         "[...document.querySelectorAll('tbody tr')]"
-                        ".map((row) => row.children[3].dataset.key)")
+                        f".map((row) => row.children[{time}].dataset.key)")
                 numbers = [float(key) for key in keys if key]
                 self.assertEqual(numbers, sorted(numbers))
                 self.assertEqual(keys, [key for key in keys if key] + [""] * keys.count(""))
@@ -412,12 +591,17 @@ class Page(Scripts):
                             chromium.evaluate(
                             f"document.querySelector('#{chart} .main-svg').style.background"),
                             paper, chart)
-                legend = ("[...document.querySelectorAll('#timeline .legendtext')]"
-                          ".map((e) => e.textContent)")
-                self.assertIn("waiting for others, merge", chromium.evaluate(legend))
+                legends = [chromium.evaluate(
+                        f"[...document.querySelectorAll('#{chart} .legendtext')]"
+                        ".map((e) => e.textContent)") for chart in ("timeline", "parts")]
+                known = [*result_series.KINDS, *result_series.WAITS.values()]
+                for legend in legends:
+                    self.assertIn("idle at barrier / merge", legend)
+                    self.assertEqual([name for name in legend if not name.startswith("merge")],
+                                     [name for name in known if name in legend])
                 if page is golden:
                     self.assertEqual((numbers[0], numbers[-1], keys.count("")), (810000, 1460000,
-                            2))
+                            1))
                 chromium.evaluate("document.querySelectorAll('.pick')[1].click()")
                 reach = ("(() => { const [a, b] = document.getElementById('timeline')"
                          "._fullLayout.xaxis.range; return b - a; })()")
@@ -478,7 +662,7 @@ class RoundsPictures(Scripts):
             field.write_bytes(npy(rows, 40, "<f8" if kind == "heat3d" else "<f4"))
             picture = self.plot(self.result("r", "direct", kind=kind), "--field", field)
             for text in ("device 0:0: 75.0 %", "device 0:1: 25.0 %", words,
-                         "dashed: where shares meet"):
+                         "dashed: borders of the shares"):
                 self.holds(picture, text, kind)
 
     @binary.thorough
@@ -508,9 +692,9 @@ class RoundsPictures(Scripts):
                          "svg", module="matplotlib")
         side, above = (Path(name).read_text() for name in done.stdout.splitlines())
         for text in ("device 0:0: 75.0 %", "device 0:1: 25.0 %", "row, in column 4 of each plane",
-                     "speed, cells a step"):
+                     "speed, cells per step"):
             self.holds(side, text)
-        for text in ("the middle plane", "speed in the plane, cells a step"):
+        for text in ("Flow in the middle plane", "speed in the plane, cells per step"):
             self.holds(above, text)
         for rows, columns in ((40 * 8 * 8, 3), (40 * 8 * 8 + 1, 4)):
             field.write_bytes(npy(rows, columns))
@@ -537,8 +721,9 @@ class RoundsPictures(Scripts):
     def test_paths_are_drawn_side_by_side_by_their_time_a_step(self):
         picture = self.plot(self.result("a", "direct"), self.result("b", "staged", 3), "--kind",
                             "paths")
-        for text in ("direct", "staged", "40.5 us, 25 % in exchanges", "122 us, 25 % in exchanges",
-                     "the device fastest alone"):
+        for text in ("direct", "staged", "40.5 us, 25.0 % exchange", "122 us, 25.0 % exchange",
+                     "fastest single device", "exchange, mean over the devices",
+                     "time per step, us: median of the fastest strategy"):
             self.holds(picture, f"<!-- {text} -->")
 
 
