@@ -7,6 +7,7 @@
 #include <compare>
 #include <optional>
 #include <span>
+#include <string>
 #include <variant>
 #include <vector>
 
@@ -29,6 +30,12 @@ struct Slice {
 struct ItemCost {
   double in_bytes = 0, out_bytes = 0, ops = 0;  // per item
   Bytes replicated = 0;  // bytes that every device that takes part needs: sent whole, or gathered
+};
+
+// What the items of a problem are to its user: 1,024 items may be 262,144 leaves.
+struct ItemUnit {
+  std::string name = "items";  // a plural
+  std::uint64_t count = 0;     // in the whole problem; 0: as many as items
 };
 
 // Estimate of one device, as given to a strategy. A slice of k items takes transfer + k * in_bytes
