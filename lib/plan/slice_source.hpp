@@ -34,8 +34,8 @@ struct ItemCost {
 
 // What the items of a problem are to its user: 1,024 items may be 262,144 leaves.
 struct ItemUnit {
-  std::string name = "items";  // a plural
-  std::uint64_t count = 0;     // in the whole problem; 0: as many as items
+  std::string name;         // a plural; empty: items
+  std::uint64_t count = 0;  // in the whole problem; 0: as many as items
 };
 
 // Estimate of one device, as given to a strategy. A slice of k items takes transfer + k * in_bytes

@@ -70,6 +70,7 @@ struct SetupTimes {
 
 struct WorkRecord {
   Items items = 0;
+  ItemUnit unit{};
   double ops = 0;
   Bytes bytes_in = 0, bytes_out = 0;
   // Ceiling of roofline_fraction: "int32", "host link"; none: unknown.

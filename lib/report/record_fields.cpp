@@ -359,8 +359,15 @@ const Description<VerifyRecord>& description<VerifyRecord>() {
 template <>
 const Description<WorkRecord>& description<WorkRecord>() {
   static const Description<WorkRecord> kWork{
-      {field<&WorkRecord::items>("items"), field_as<Real<0>, &WorkRecord::ops>("ops"),
-       field<&WorkRecord::bytes_in>("bytes_in"), field<&WorkRecord::bytes_out>("bytes_out"),
+      {field<&WorkRecord::items>("items"),
+       field<&WorkRecord::unit, &ItemUnit::name>("unit",
+                                                 "what the items are to a user; absent: items")
+           .if_any(),
+       field<&WorkRecord::unit, &ItemUnit::count>("units",
+                                                  "how many of these; absent: as many as items")
+           .if_any(),
+       field_as<Real<0>, &WorkRecord::ops>("ops"), field<&WorkRecord::bytes_in>("bytes_in"),
+       field<&WorkRecord::bytes_out>("bytes_out"),
        field<&WorkRecord::ceiling>(
            "roof", "what roofline_fraction is a fraction of; absent where no ceiling is known")
            .if_any()

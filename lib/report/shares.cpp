@@ -59,7 +59,8 @@ std::string split_sentence(std::span<const DeviceShare> shares, const ItemUnit& 
   const Items all = sum_of(working);
   if (all == 0) return "";
   const std::uint64_t count = unit.count > 0 ? unit.count : all;
-  const std::string whole = fmt::format("{} {}", grouped(count), unit.name);
+  const std::string whole =
+      fmt::format("{} {}", grouped(count), unit.name.empty() ? "items" : unit.name);
   if (working.size() == 1) return fmt::format("Give {} all {}.", working[0].device, whole);
   if (working.size() > kMostNamed)
     return fmt::format("Give each of {} devices {} % of {}.", working.size(), range(working, all),

@@ -133,7 +133,7 @@ class Recorder {
     if (the_case.status != Status::ok) run.reason = the_case.reason;
     run.verify = the_case.verify;
     const Shape& shape = given_.shape;
-    run.work = {shape.items, shape.ops, shape.bytes_in, shape.bytes_out};
+    run.work = {shape.items, shape.unit, shape.ops, shape.bytes_in, shape.bytes_out};
     run.rate_unit = shape.rate_unit;
     if (const auto noise = given_.options.noise.find(work_of(given_.problem));
         noise != given_.options.noise.end())

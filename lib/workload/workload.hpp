@@ -26,6 +26,7 @@ namespace mgpu {
 // Work of a problem, the same for every device and strategy.
 struct Shape {
   Items items = 0, granularity = 1;
+  ItemUnit unit{};
   ItemCost cost;
   // Whether the work of k items grows faster than k. `cost.ops`, the same for every item, does
   // not show that: an item costs less in few items, such as those of a short probe, than in all

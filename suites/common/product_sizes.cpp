@@ -18,6 +18,9 @@ Shape shape_of(const ProductSizes& sizes, double ops_each, const char* rate_unit
   };
   const Bytes a = sizes.a_bytes(), b = sizes.b_bytes(), out = sizes.c_bytes() + sizes.path_bytes();
   shape.items = geometry.items();
+  shape.unit = sizes.axis == Axis::rows   ? ItemUnit{"rows", sizes.rows}
+               : sizes.axis == Axis::cols ? ItemUnit{"columns", sizes.columns}
+                                          : ItemUnit{"tiles"};
   shape.ops = ops_each * static_cast<double>(sizes.rows) * static_cast<double>(sizes.columns) *
               static_cast<double>(sizes.inner);
   shape.rate_unit = rate_unit;

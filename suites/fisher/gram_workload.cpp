@@ -56,6 +56,7 @@ Shape GramWorkload::shape_of(const Problem& problem) {
   Shape shape;
   shape.result_on_devices = problem.dim > 256;
   shape.items = blocks.items;
+  shape.unit = {"points", problem.points};
   const auto items = static_cast<double>(blocks.items);
   const double vectors = static_cast<double>(problem.points) * static_cast<double>(problem.scores);
   shape.ops = 2 * vectors * static_cast<double>(problem.triangle());  // only one half is computed

@@ -28,6 +28,7 @@ Shape PointsWorkload::shape_of(const Problem& problem) {
   Shape shape;
   shape.result_on_devices = true;
   shape.items = items_of(problem);
+  shape.unit = {"points", problem.points};
   shape.ops = static_cast<double>(problem.points);
   shape.rate_unit = "matrices/s";
   shape.bytes_in = problem.input_bytes();

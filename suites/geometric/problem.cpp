@@ -62,6 +62,7 @@ Problem problem_of(const SuiteParams& params) {
 Shape shape_of(const Problem& problem) {
   Shape shape;
   shape.items = problem.items();
+  shape.unit = {"multivectors", problem.count};
   shape.result_on_devices = true;
   shape.ops = static_cast<double>(problem.count);
   shape.rate_unit = "products/s";

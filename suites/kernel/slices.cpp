@@ -66,6 +66,7 @@ const Swap* Problem::swap_of(std::size_t argument) const {
 Shape shape_of(const Problem& problem) {
   Shape shape;
   shape.items = problem.items;
+  shape.unit = {problem.descriptor.unit};
   shape.granularity = problem.granularity;
   shape.rounds = problem.rounds;
   shape.result_on_devices = true;

@@ -163,6 +163,7 @@ Problem problem_of(const SuiteParams& params) {
 Shape shape_of(const Problem& problem) {
   Shape shape;
   shape.items = problem.items();
+  shape.unit = {problem.columns > 1 ? "blocks" : "planes"};
   shape.rounds = problem.steps;
   shape.checkpoint_rounds = problem.checkpoint_rounds;
   shape.result_on_devices = true;

@@ -16,6 +16,7 @@ namespace mgpu::merkle {
 Shape shape_of(const Geometry& geometry) {
   Shape shape;
   shape.items = geometry.items;
+  shape.unit = {"leaves", geometry.leaves};
   shape.ops = geometry.leaves == 0 ? 0 : static_cast<double>(geometry.leaves - 1);
   shape.rate_unit = "nodes/s";
   shape.cost.in_bytes = static_cast<double>(digest_bytes << geometry.height);

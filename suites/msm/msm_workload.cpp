@@ -67,6 +67,7 @@ Shape shape_of(const Problem& problem) {
   // A problem without terms has one item, so that there is work to hand out.
   shape.items = problem.axis == Axis::points ? std::max<Items>(1, problem.points)
                                              : problem.windows.at(0).count;
+  shape.unit = {problem.axis == Axis::points ? "terms" : "windows"};
   shape.ops = points;
   shape.rate_unit = "terms/s";
   shape.bytes_in = bytes_of_terms(problem.curve, problem.points);

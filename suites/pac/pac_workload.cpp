@@ -35,6 +35,9 @@ Shape PacWorkload::shape_of(const Problem& problem) {
   Shape shape;
   shape.result_on_devices = true;
   shape.items = problem.items();
+  shape.unit = problem.axis == Axis::batch     ? ItemUnit{"recordings"}
+               : problem.axis == Axis::channel ? ItemUnit{"channels"}
+                                               : ItemUnit{"surrogates", problem.surrogates};
   shape.ops = static_cast<double>(problem.results()) * static_cast<double>(problem.surrogates + 1);
   shape.rate_unit = "indices/s";
   shape.bytes_in = problem.input_bytes();

@@ -288,6 +288,7 @@ Shape shape_of(const Problem& problem) {
   Shape shape;
   if (problem.partition == Partition::domain) {
     shape.items = problem.parts;
+    shape.unit = {"subdomains"};
     shape.rounds = problem.steps;
     shape.result_on_devices = true;
     shape.cost.ops = static_cast<double>(problem.part(0).points) * problem.steps;
@@ -300,6 +301,7 @@ Shape shape_of(const Problem& problem) {
   }
   if (problem.partition == Partition::ensemble) {
     shape.items = problem.members;
+    shape.unit = {"networks"};
     shape.cost.ops = static_cast<double>(problem.points) * problem.steps;
     shape.ops = shape.cost.ops * problem.members;
     shape.rate_unit = "points/s";
@@ -311,6 +313,7 @@ Shape shape_of(const Problem& problem) {
     return shape;
   }
   shape.items = problem.shards;
+  shape.unit = {"points", problem.points};
   shape.rounds = problem.steps;
   shape.checkpoint_rounds = problem.checkpoint_rounds;
   const double flop = problem.flop_per_point() * static_cast<double>(problem.all_points());

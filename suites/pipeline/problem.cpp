@@ -126,6 +126,7 @@ Shape shape_of(const Problem& problem) {
   Shape shape;
   const bool by_stages = problem.place == Place::stages;
   shape.items = by_stages ? problem.stages.size() : problem.batches();
+  shape.unit = by_stages ? ItemUnit{"stages"} : ItemUnit{"records", problem.records};
   shape.rounds = by_stages ? u32(problem.batches()) : 0;
   shape.result_on_devices = true;
   shape.ops = static_cast<double>(problem.records);

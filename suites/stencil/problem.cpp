@@ -186,6 +186,7 @@ Problem problem_of(const SuiteParams& params) {
 Shape shape_of(const Problem& problem) {
   Shape shape;
   shape.items = problem.items();
+  shape.unit = {problem.columns > 1 ? "blocks" : problem.kind == Kind::heat3d ? "slabs" : "rows"};
   shape.rounds = problem.steps;
   shape.checkpoint_rounds = problem.checkpoint_rounds;
   shape.result_on_devices = true;

@@ -16,6 +16,7 @@ Shape shape_of(const Problem& problem) {
   const double n = static_cast<double>(problem.rows);
   Shape shape;
   shape.items = blocks.count();
+  shape.unit = {"rows", problem.rows};
   shape.rounds = u32(blocks.count());
   shape.result_on_devices = true;
   shape.ops = 2 * n * n * n;

@@ -101,7 +101,7 @@ inline RunRecord sample_run(const std::string& strategy, std::int64_t first, std
   for (int k = 0; k < 11; ++k) run.samples.push_back(run.timeline.makespan + Nanos{(k - 5) * 300});
   run.time = summarise(run.samples);
   run.sample_index = 5;
-  run.work = {100'000, 99'999, 3'200'000, 32};
+  run.work = {100'000, {"leaves"}, 99'999, 3'200'000, 32};
   run.rate = 99'999 / seconds(run.time.median);
   run.rate_unit = "nodes/s";
   run.merge = run.timeline.merge_end - run.timeline.merge_begin;
