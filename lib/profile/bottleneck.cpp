@@ -1,11 +1,13 @@
 // Replays a timeline with one thing made free. Gaps are kept relative to what each command waited
 // for, so that a replay with nothing free reproduces the recorded times to the nanosecond.
+// Granularity and contention need what is known of the devices besides the timeline.
 #include "lib/profile/bottleneck.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "lib/profile/metrics.hpp"
@@ -13,6 +15,14 @@
 namespace mgpu {
 
 namespace {
+
+// Least share of T that two medians, of the case and of the devices alone, show to be missing.
+constexpr double kLeastUnexplained = 0.05;
+
+// Returns whether it is at least 1 % of T: less counts as nothing.
+bool is_worth_naming(Nanos saved, const Timeline& timeline) {
+  return saved * 100 >= timeline.makespan;
+}
 
 // A point in time, as recorded and as replayed.
 struct Moment {
@@ -46,7 +56,7 @@ std::size_t stage_of(CommandKind kind) {
 
 class Replay {
  public:
-  Replay(const Timeline& timeline, MadeFree free) : timeline_(timeline), free_(free) {
+  Replay(const Timeline& timeline, MadeFree free) : timeline_(timeline), free_(std::move(free)) {
     for (const Command& c : timeline.commands)
       (c.slice == kMerge ? merging_ : working_).push_back(&c);
     const auto earlier = [](const Command* a, const Command* b) {
@@ -85,6 +95,8 @@ class Replay {
     if (free_.launches) gap = std::min(gap, Nanos{});
     if (free_.transfers && transfer) gap = length = Nanos{};
     if (free_.exchange && c.kind == CommandKind::exchange) gap = length = Nanos{};
+    if (c.kind == CommandKind::compute && !free_.slowdown.empty())
+      length = from_seconds(seconds(length) / free_.slowdown[c.device.value]);
     const Moment end{c.ended, ready.replayed + gap + length};
     device.queue[stage] = end;
     device.slices[c.slice].end[stage].wait_for(end);
@@ -113,32 +125,137 @@ class Replay {
   std::unordered_map<std::uint32_t, ReplayedDevice> devices_;
 };
 
-std::optional<Nanos> perfectly_balanced(const Timeline& timeline) {
-  double items = 0, rates = 0;
-  std::size_t showed = 0;
-  Nanos last{};
-  for (const DeviceParts& p : device_parts(timeline)) {
-    last = std::max(last, p.finish);
-    if (p.items == 0 || p.finish <= Nanos{}) continue;
-    items += static_cast<double>(p.items);
-    rates += static_cast<double>(p.items) / static_cast<double>(p.finish.count());
-    ++showed;
+// A device's rate, in items/ns, and when it finished; 0: nothing, as it had no items.
+struct Shown {
+  double rate = 0, finish = 0;
+};
+
+// Returns the rate at which each device finished its items, or, if it had none, that of the device
+// alone; 0: not known.
+std::vector<Shown> shown_rates(std::span<const DeviceParts> parts, const KnownOfCase& known) {
+  std::vector<Shown> all(parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const auto finish = static_cast<double>(parts[i].finish.count());
+    if (parts[i].items > 0 && finish > 0) {
+      all[i] = {static_cast<double>(parts[i].items) / finish, finish};
+    } else if (parts[i].items == 0 && i < known.alone.size() && known.alone[i]) {
+      all[i].rate = static_cast<double>(known.items) / static_cast<double>(known.alone[i]->count());
+    }
   }
-  if (showed < 2) return std::nullopt;
-  return Nanos{std::llround(items / rates)} + (timeline.makespan - last);
+  return all;
+}
+
+// Returns the least time, in ns, in which devices of these rates finish so many items, if each
+// takes whole granules.
+double best_of_granules(std::span<const Shown> devices, Items items, Items granularity) {
+  const auto granules = static_cast<double>((items + granularity - 1) / granularity);
+  double fastest = 0, low = 0;
+  for (const Shown& device : devices) fastest = std::max(fastest, device.rate);
+  double high = granules * static_cast<double>(granularity) / fastest;  // all on the fastest device
+  for (int step = 0; step < 60; ++step) {
+    const double middle = (low + high) / 2;
+    double done = 0;
+    for (const Shown& device : devices)
+      done += std::floor(middle * device.rate / static_cast<double>(granularity));
+    (done >= granules ? high : low) = middle;
+  }
+  return std::min(high, static_cast<double>(items) / fastest);  // the last granule may be smaller
+}
+
+// Sets what perfect balance would give, and whether only the granularity prevents it.
+void find_balance(Bottleneck& b, const Timeline& timeline, std::span<const DeviceParts> parts,
+                  const KnownOfCase& known) {
+  const std::vector<Shown> devices = shown_rates(parts, known);
+  double items = 0, rates = 0, last = 0;
+  for (const DeviceParts& p : parts) items += static_cast<double>(p.items);
+  for (const Shown& device : devices) {
+    rates += device.rate;
+    last = std::max(last, device.finish);
+  }
+  if (items <= 0 || last <= 0 ||
+      std::count_if(devices.begin(), devices.end(), [](const Shown& d) { return d.rate > 0; }) < 2)
+    return;
+  const Nanos rest = timeline.makespan - Nanos{std::llround(last)};
+  b.perfect_balance = Nanos{std::llround(items / rates)} + rest;
+  if (known.granularity == 0 || !is_worth_naming(timeline.makespan - *b.perfect_balance, timeline))
+    return;
+  const double best = best_of_granules(devices, static_cast<Items>(items), known.granularity);
+  const bool one_each = items > static_cast<double>(known.granularity * (devices.size() - 1));
+  if (!one_each || !is_worth_naming(Nanos{std::llround(last - best)}, timeline))
+    b.free_granularity = b.perfect_balance;
+}
+
+// Returns by device how many times as long its kernels took as without the others: as much as both
+// the sample and the probes show. Empty: not known, or fewer than two devices had work.
+std::vector<double> slowdown(std::span<const DeviceParts> parts, const KnownOfCase& known) {
+  if (known.contention.size() != parts.size() || known.alone.size() != parts.size() ||
+      known.items == 0)
+    return {};
+  std::vector<double> all(parts.size(), 1);
+  std::size_t at_work = 0;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (parts[i].items == 0 || !known.alone[i] || *known.alone[i] <= Nanos{}) continue;
+    ++at_work;
+    const double share = static_cast<double>(parts[i].items) / static_cast<double>(known.items);
+    const double seen = seconds(parts[i].compute) / (seconds(*known.alone[i]) * share);
+    all[i] = std::max(1.0, std::min(seen, known.contention[i]));
+  }
+  return at_work < 2 ? std::vector<double>() : all;
+}
+
+// Returns the time of a split that wastes nothing; none unless every device was measured alone.
+std::optional<Nanos> ideal_time(const KnownOfCase& known) {
+  double rates = 0;  // in problems per second
+  for (const std::optional<Nanos>& alone : known.alone) {
+    if (!alone || *alone <= Nanos{}) return std::nullopt;
+    rates += 1 / seconds(*alone);
+  }
+  return known.alone.size() < 2 ? std::nullopt : std::optional(from_seconds(1 / rates));
 }
 
 // Returns the replayed time; none if it is negative, because the stamps are too uncertain.
 std::optional<Nanos> replayed(const Timeline& timeline, MadeFree free) {
-  const Nanos time = replay(timeline, free);
+  const Nanos time = replay(timeline, std::move(free));
   return time < Nanos{} ? std::nullopt : std::optional(time);
+}
+
+// Names the cost that saves most, or the part of the lost time that no cost explains.
+void name_largest(Bottleneck& b, const Timeline& timeline, const KnownOfCase& known) {
+  struct Candidate {
+    const char* name;
+    std::optional<Nanos> time;
+  };
+  const Candidate candidates[] = {
+      {b.free_granularity ? "free_granularity" : "perfect_balance", b.perfect_balance},
+      {"free_transfers", b.free_transfers},
+      {"free_exchange", b.free_exchange},
+      {"free_launches", b.free_launches},
+      {"free_merge", b.free_merge},
+      {"free_contention", b.free_contention}};
+  Nanos best{}, explained{};
+  for (const Candidate& c : candidates) {
+    if (!c.time) continue;
+    const Nanos saved = timeline.makespan - *c.time;
+    explained += std::max(Nanos{}, saved);
+    if (!is_worth_naming(saved, timeline) || saved <= best) continue;
+    best = saved;
+    b.name = c.name;
+  }
+  const std::optional<Nanos> ideal = ideal_time(known);
+  if (!ideal) return;
+  const Nanos rest = timeline.makespan - *ideal - explained;
+  if (rest <= best || seconds(rest) < kLeastUnexplained * seconds(timeline.makespan)) return;
+  b.name = "unexplained";
+  b.unexplained = timeline.makespan - rest;
 }
 
 }  // namespace
 
-Nanos replay(const Timeline& timeline, MadeFree free) { return Replay(timeline, free).makespan(); }
+Nanos replay(const Timeline& timeline, MadeFree free) {
+  return Replay(timeline, std::move(free)).makespan();
+}
 
-Bottleneck find_bottleneck(const Timeline& timeline) {
+Bottleneck find_bottleneck(const Timeline& timeline, const KnownOfCase& known) {
   Bottleneck b;
   if (timeline.makespan <= Nanos{}) return b;
   const std::vector<std::string> impossible = impossible_stamps(timeline);
@@ -147,30 +264,17 @@ Bottleneck find_bottleneck(const Timeline& timeline) {
     b.name = "unknown";
     return b;
   }
-  b.perfect_balance = perfectly_balanced(timeline);
+  const std::vector<DeviceParts> parts = device_parts(timeline);
+  find_balance(b, timeline, parts, known);
   b.free_transfers = replayed(timeline, {.transfers = true});
   if (std::any_of(timeline.commands.begin(), timeline.commands.end(),
                   [](const Command& c) { return c.exchange.has_value(); }))
     b.free_exchange = replayed(timeline, {.exchange = true});
   b.free_launches = replayed(timeline, {.launches = true});
   b.free_merge = replayed(timeline, {.merge = true});
-  struct Candidate {
-    const char* name;
-    std::optional<Nanos> time;
-  };
-  const Candidate candidates[] = {{"perfect_balance", b.perfect_balance},
-                                  {"free_transfers", b.free_transfers},
-                                  {"free_exchange", b.free_exchange},
-                                  {"free_launches", b.free_launches},
-                                  {"free_merge", b.free_merge}};
-  Nanos best{};
-  for (const Candidate& c : candidates) {
-    if (!c.time) continue;
-    const Nanos saved = timeline.makespan - *c.time;
-    if (saved * 100 < timeline.makespan || saved <= best) continue;  // under 1 % counts as nothing
-    best = saved;
-    b.name = c.name;
-  }
+  if (std::vector<double> slower = slowdown(parts, known); !slower.empty())
+    b.free_contention = replayed(timeline, {.slowdown = std::move(slower)});
+  name_largest(b, timeline, known);
   return b;
 }
 

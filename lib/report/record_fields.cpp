@@ -639,9 +639,12 @@ const Description<RunRecord>& description<RunRecord>() {
               return run.status == Status::ok ? run.bottleneck.name : std::string("unknown");
             },
                      &RunRecord::bottleneck, &Bottleneck::name>(
-                "name", "unknown: time stamps of commands are impossible, or the case is not ok")
-                .with_schema(R"({"enum": ["none", "unknown", "perfect_balance", "free_transfers",
-                         "free_exchange", "free_launches", "free_merge"]})"),
+                "name",
+                "unexplained: devices lose more than any what-if shows; unknown: time stamps of "
+                "commands are impossible, or the case is not ok")
+                .with_schema(R"({"enum": ["none", "unexplained", "unknown", "perfect_balance",
+                         "free_transfers", "free_exchange", "free_launches", "free_merge",
+                         "free_granularity", "free_contention"]})"),
             group<RunRecord>(
                 "what_if_ns", "",
                 {field<&RunRecord::bottleneck, &Bottleneck::perfect_balance>("perfect_balance"),
@@ -650,6 +653,17 @@ const Description<RunRecord>& description<RunRecord>() {
                  field<&RunRecord::bottleneck, &Bottleneck::free_merge>("free_merge"),
                  field<&RunRecord::bottleneck, &Bottleneck::free_exchange>(
                      "free_exchange", "absent: devices exchange nothing")
+                     .if_any(),
+                 field<&RunRecord::bottleneck, &Bottleneck::free_granularity>(
+                     "free_granularity", "absent: pieces are small enough")
+                     .if_any(),
+                 field<&RunRecord::bottleneck, &Bottleneck::free_contention>(
+                     "free_contention", "absent: not known, or fewer than two devices had work")
+                     .if_any(),
+                 field<&RunRecord::bottleneck, &Bottleneck::unexplained>(
+                     "unexplained",
+                     "T without the time that no other what-if explains; absent: that is little, "
+                     "or a device was not measured alone")
                      .if_any()})})
            .only_if(splits),
        field<&RunRecord::verify>("verify"),

@@ -124,7 +124,17 @@ std::string held_back(const RunRecord& run, const std::string& whom, bool exact)
       {"free_transfers", "transfers; if they were free it would take", &Bottleneck::free_transfers},
       {"free_exchange", "exchanges; if they were free it would take", &Bottleneck::free_exchange},
       {"free_launches", "launches; if they were free it would take", &Bottleneck::free_launches},
-      {"free_merge", "the merge; if it were free it would take", &Bottleneck::free_merge}};
+      {"free_merge", "the merge; if it were free it would take", &Bottleneck::free_merge},
+      {"free_granularity",
+       "granularity, as there are too few pieces to share evenly; with finer "
+       "ones it would take",
+       &Bottleneck::free_granularity},
+      {"free_contention",
+       "contention, as devices slow each other down; each as fast as alone, it "
+       "would take",
+       &Bottleneck::free_contention},
+      {"unexplained", "time that no measured cost explains; without it, it would take",
+       &Bottleneck::unexplained}};
   if (run.bottleneck.name == "unknown")
     return fmt::format(
         " What holds {} back is not known, as time stamps of its commands cannot be right.", whom);

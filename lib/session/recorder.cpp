@@ -190,7 +190,8 @@ class Recorder {
     for (std::size_t k = 0; k < the_case.samples.size(); ++k)
       if (!the_case.samples[k].moves.empty())
         run.rebalances.push_back(rebalance_of(the_case, earlier + k, the_case.samples[k], set));
-    run.bottleneck = find_bottleneck(run.timeline);
+    run.bottleneck = find_bottleneck(run.timeline, {given_.shape.items, given_.shape.granularity,
+                                                    input.alone, contention(the_case, set)});
     for (std::size_t n = 0; n < set.size(); ++n)
       run.per_device.push_back(per_device(run, the_case, parts[n], set[n]));
     for (std::size_t k = 0; k < earlier; ++k)
@@ -335,6 +336,23 @@ class Recorder {
     if (!group_.prepared[i].kernel_variant.empty())
       mine.kernel_variant = group_.prepared[i].kernel_variant;
     return mine;
+  }
+
+  // Returns by device how many times as long an item took its probe with the others at work as
+  // without them. Empty if that is not known, as for work whose items cost more the more there are.
+  std::vector<double> contention(const Case& the_case, std::span<const std::size_t> set) const {
+    const auto& together = the_case.prediction.estimates.devices;
+    if (given_.shape.superlinear || !std::ranges::equal(the_case.devices, set) ||
+        together.size() != set.size())
+      return {};
+    std::vector<double> all;
+    for (std::size_t n = 0; n < set.size(); ++n) {
+      if (set[n] >= in_set(given_.devices)) return {};
+      const auto& alone = group_.cases[set[n]].prediction.estimates.devices;
+      if (alone.size() != 1 || together[n].items_per_s <= 0) return {};
+      all.push_back(alone.front().items_per_s / together[n].items_per_s);
+    }
+    return all;
   }
 
   std::vector<ClockMap> clocks_of(std::span<const std::size_t> devices) const {

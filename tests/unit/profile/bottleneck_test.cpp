@@ -21,8 +21,8 @@ TEST_CASE("with nothing made free the replay gives the recorded makespan to the 
     Timeline t = test::random_pipeline(random);
     CHECK(replay(t, {}) == t.makespan);
     // Making something free never costs time.
-    for (const MadeFree free : {MadeFree{true, false, false}, MadeFree{false, true, false},
-                                MadeFree{false, false, true}, MadeFree{true, true, true}})
+    for (const MadeFree& free : {MadeFree{true, false, false}, MadeFree{false, true, false},
+                                 MadeFree{false, false, true}, MadeFree{true, true, true}})
       CHECK(replay(t, free) <= t.makespan);
     for (Command& c : t.commands) {  // also if a clock error made it impossible
       c.started += Nanos{error(random)};
@@ -125,4 +125,78 @@ TEST_CASE("what ends after the sample, by a coarse clock, tells nothing of free 
   CHECK_FALSE(found.free_launches);
   CHECK(found.free_merge.value() == Nanos{70'672'632});
   CHECK(found.name == "none");
+}
+
+TEST_CASE("work of too few pieces is held back by its granularity, not by the balance") {
+  const std::vector<std::optional<Nanos>> equal{Nanos{30}, Nanos{30}};
+  const Timeline two_of_three =
+      drawn(2, "20", "0: run 0 0..20, items 0 0..20 1: run 0 0..10, items 0 20..30, merge 20..20");
+  const Bottleneck coarse = find_bottleneck(two_of_three, {30, 10, equal});
+  CHECK(coarse.name == "free_granularity");
+  CHECK(coarse.free_granularity == Nanos{15});
+  const Bottleneck fine = find_bottleneck(two_of_three, {30, 5, equal});
+  CHECK(fine.name == "perfect_balance");
+  CHECK_FALSE(fine.free_granularity);
+  // One piece cannot be shared; a device that was given nothing could have had its part.
+  const Timeline one = drawn(2, "30", "0: run 0 0..30, items 0 0..30");
+  CHECK(find_bottleneck(one, {30, 30, equal}).name == "free_granularity");
+  CHECK(find_bottleneck(one, {30, 30, {Nanos{30}, Nanos{10}}}).name == "free_granularity");
+  CHECK(find_bottleneck(one, {30, 1, equal}).name == "perfect_balance");
+  CHECK(find_bottleneck(one, {30, 1, equal}).perfect_balance == Nanos{15});
+  // The last piece may be a small one: 3 whole ones and one of 1 item.
+  const Timeline odd =
+      drawn(2, "20", "0: run 0 0..20, items 0 0..20 1: run 0 0..11, items 0 20..31, merge 20..20");
+  CHECK(find_bottleneck(odd, {31, 10, equal}).name == "free_granularity");
+}
+
+TEST_CASE("devices that slow each other down, and what nothing explains, have a name") {
+  const Timeline halves =
+      drawn(2, "80", "0: run 0 0..80, items 0 0..50 1: run 0 0..80, items 0 50..100, merge 80..80");
+  struct Known {
+    int alone;                       // of each device
+    std::vector<double> contention;  // by the probes
+    const char* name;
+    std::optional<Nanos> free_contention, unexplained;
+  };
+  for (const Known& known : {Known{100, {1.6, 1.6}, "free_contention", Nanos{50}, {}},
+                             // The sample shows less of it than the probes.
+                             {150, {1.6, 1.6}, "free_contention", Nanos{75}, {}},
+                             // The probes explain 20 of 30 ns, then 5.
+                             {100, {1.3333333, 1.3333333}, "free_contention", Nanos{60}, Nanos{}},
+                             {100, {1.0666667, 1.0666667}, "unexplained", Nanos{75}, Nanos{55}},
+                             {100, {1, 1}, "unexplained", Nanos{80}, Nanos{50}},
+                             {100, {}, "unexplained", {}, Nanos{50}},
+                             {156, {1.6, 1.6}, "free_contention", Nanos{78}, {}},
+                             {160, {1.6, 1.6}, "none", Nanos{80}, {}},
+                             {154, {1, 1}, "none", Nanos{80}, {}}}) {
+    CAPTURE(known.alone);
+    CAPTURE(known.contention);
+    const Nanos alone{known.alone};
+    const Bottleneck found = find_bottleneck(halves, {100, 1, {alone, alone}, known.contention});
+    CHECK(found.name == known.name);
+    CHECK(found.free_contention == known.free_contention);
+    CHECK(found.unexplained.has_value() == (found.name == "unexplained"));
+    if (found.unexplained) CHECK(found.unexplained == known.unexplained);
+  }
+  // One device with work has none that could slow it down.
+  const Timeline one = drawn(2, "80", "0: run 0 0..80, items 0 0..100 1: ");
+  CHECK_FALSE(find_bottleneck(one, {100, 1, {Nanos{50}, Nanos{50}}, {2, 2}}).free_contention);
+}
+
+TEST_CASE("a case that is much slower than ideal is never held back by nothing") {
+  std::mt19937 random(7);
+  std::uniform_real_distribution<double> factor(0.2, 2);
+  for (int round = 0; round < 500; ++round) {
+    CAPTURE(round);
+    const Timeline t = test::random_pipeline(random);
+    KnownOfCase known{100, 1, {}, {}};
+    double rates = 0;
+    for (std::size_t i = 0; i < t.devices; ++i) {
+      const Nanos alone = from_seconds(seconds(t.makespan) * factor(random));
+      known.alone.emplace_back(alone);
+      rates += 1 / seconds(alone);
+    }
+    const double efficiency = 1 / rates / seconds(t.makespan);
+    if (t.devices > 1 && efficiency < 0.85) CHECK(find_bottleneck(t, known).name != "none");
+  }
 }
