@@ -22,16 +22,6 @@ namespace fs = std::filesystem;
 
 std::string name_of(const std::string& variable) { return variable.substr(0, variable.find('=')); }
 
-std::vector<std::string> environment_with(const std::vector<std::string>& variables) {
-  std::vector<std::string> all = variables;
-  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
-    bool replaced = false;
-    for (const std::string& variable : variables) replaced |= name_of(variable) == name_of(*entry);
-    if (!replaced) all.emplace_back(*entry);
-  }
-  return all;
-}
-
 std::string last_line(const std::string& text) {
   std::size_t end = text.find_last_not_of('\n');
   if (end == std::string::npos) return {};
@@ -45,6 +35,16 @@ bool is_variable(const std::string& word) {
 }
 
 }  // namespace
+
+std::vector<std::string> environment_with(const std::vector<std::string>& variables) {
+  std::vector<std::string> all = variables;
+  for (char** entry = environ; entry != nullptr && *entry != nullptr; ++entry) {
+    bool replaced = false;
+    for (const std::string& variable : variables) replaced |= name_of(variable) == name_of(*entry);
+    if (!replaced) all.emplace_back(*entry);
+  }
+  return all;
+}
 
 std::vector<std::string> split_words(const std::string& from, const std::string& text) {
   std::vector<std::string> words;

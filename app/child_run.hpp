@@ -13,6 +13,9 @@ namespace mgpu {
 // Error(usage) for an open quote.
 std::vector<std::string> split_words(const std::string& from, const std::string& text);
 
+// Returns the environment of this process with these NAME=VALUE instead of its own.
+std::vector<std::string> environment_with(const std::vector<std::string>& variables);
+
 // One build with its settings.
 struct ChildProgram {
   std::vector<std::string> variables;  // NAME=VALUE, added to those of this process

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "app/calibrations.hpp"
+#include "app/child_run.hpp"
 #include "app/commands.hpp"
 #include "app/device_set.hpp"
 #include "app/finish_run.hpp"
@@ -177,7 +178,8 @@ void tell_of_cache(const Report& report, const Environment& environment) {
 }
 
 // Builds the kernels of all suites in another process while the first are measured, the last first.
-// Of equal devices one is enough, as drivers cache binaries. CPUs need their cores to measure.
+// Of equal devices one is enough, as drivers cache binaries. CPUs need their cores to measure, and
+// other nodes are left alone.
 class Builder {
  public:
   Builder(const RunRequest& request, const Settings& settings) {
@@ -193,8 +195,10 @@ class Builder {
     std::set<std::string> names;
     std::string ids;
     for (const Device& device : devices)
-      if (names.insert(device.name).second) ids += (ids.empty() ? "" : ",") + device.id;
+      if (device.id.find('/') == std::string::npos && names.insert(device.name).second)
+        ids += (ids.empty() ? "" : ",") + device.id;
     command_.words.push_back(ids);
+    command_.environment = environment_with({"MGPU_MPI=none"});  // it is no rank
     command_.stop = [this] { return done_ || stop_signal() != 0; };
     thread_ = std::jthread([this] {
       try {

@@ -84,17 +84,22 @@ std::string line(const std::vector<std::string>& cells) {
   return text + '\n';
 }
 
-// Returns the size and, if it is not the default, the option that names a user's problem:
-// "points=2^20", "n=2^14 nbody". Only the size has no default.
+// Returns the size and the words that differ from the defaults: "points=2^20", "n=2^14 nbody". The
+// size has no default.
 std::string problem_of(const Report& report, const RunRecord& run) {
-  const auto defaults = report.defaults.find(run.suite);
-  std::string size;
+  static const ParamMap none;
+  const auto suite = report.defaults.find(run.suite);
+  const ParamMap& defaults = suite == report.defaults.end() ? none : suite->second;
+  std::string text;
   for (const auto& [name, value] : run.params) {
-    const bool is_size = !std::holds_alternative<std::string>(value) && name != "seed" &&
-                         (defaults == report.defaults.end() || !defaults->second.contains(name));
-    if (is_size && size.empty()) size = fmt::format("{}={}", name, param_shown(value));
+    const auto usual = defaults.find(name);
+    if (const auto* word = std::get_if<std::string>(&value)) {
+      if (usual != defaults.end() && usual->second != value) text += ' ' + *word;
+    } else if (usual == defaults.end() && name != "seed") {
+      text.insert(0, fmt::format("{}={}", name, param_shown(value)));
+    }
   }
-  return size;
+  return text;
 }
 
 std::string held_back_by(const SplitAnswer& answer) {
@@ -203,7 +208,11 @@ std::string overview_sentences(const Report& report) {
   add(Verdict::unknown, "Not known, as times vary too much:", false,
       "; repeat when the machine is idle, or with -n 30.");
   add(Verdict::unsplit, "Not split:", false, ".");
-  add(Verdict::failed, "Failed:", false, ".");
+  for (const RunRecord& run : report.runs) {
+    if (run.status != Status::ok)
+      text += fmt::format("{}, {}: {}{}\n", run.suite, run.strategy, to_string(run.status),
+                          run.reason ? ": " + *run.reason : "");
+  }
   const auto next = std::find_if(answers.rbegin(), answers.rend(), [](const SplitAnswer& answer) {
     return answer.verdict == Verdict::loses || answer.verdict == Verdict::gains;
   });
