@@ -8,7 +8,7 @@ from plot_style import GREY, legend_below, several
 from result_series import COLOURS, MARKS
 
 HOST = "host"
-MODES = (("one_way", "one way"), ("both_ways", "both ways"))
+MODES = (("one_way", "unidirectional"), ("both_ways", "bidirectional"))
 NAMED = 12  # most ends with figures: with more, cells are too small for them
 
 
@@ -36,7 +36,7 @@ def matrix(document, mode):
 
 
 def matrices(document):
-    found = [(f"{words}{', staged: not in use' if other else ''}", matrix(document, mode + other))
+    found = [(f"{words}{', staged path (not in use)' if other else ''}", matrix(document, mode + other))
              for other in ("", "_staged") for mode, words in MODES]
     found = [(title, drawn) for title, drawn in found if drawn]
     if not found:
@@ -63,7 +63,7 @@ def matrices(document):
     figure.colorbar(image, ax=axes, label="GB/s", shrink=0.8)
     paths = sorted({pair["path"] for pair in document.get("paths", ())})
     between = f"; path between devices: {', '.join(paths)}" if paths else ""
-    figure.suptitle(f"links, from the row's to the column's (both ways: the sum){between}", x=0.01, ha="left", fontsize=12, fontweight="bold")
+    figure.suptitle(f"links, row = source, column = destination (bidirectional: the sum){between}", x=0.01, ha="left", fontsize=12, fontweight="bold")
     return figure
 
 
@@ -98,7 +98,7 @@ def bandwidth(document, op):
     axes.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
     axes.minorticks_off()
     axes.set(title=f"{op}, {element}{' ' + redop if redop else ''}", xlabel="size", ylabel="bus bandwidth, GB/s", ylim=(0, None))
-    axes.text(0.01, 0.98, "back to back: of one of many calls enqueued together", transform=axes.transAxes, va="top", fontsize=8.5, color=GREY)
+    axes.text(0.01, 0.98, "back to back: per call of many enqueued together", transform=axes.transAxes, va="top", fontsize=8.5, color=GREY)
     legend_below(figure, axes, 4)
     return figure
 

@@ -189,10 +189,11 @@ class LinksPictures(Scripts):
                          module="matplotlib")
         self.assertEqual({Path(line).name for line in done.stdout.split()},
                          {"links-matrices.svg", "links-all-reduce.svg"})
-        shown = {"links-matrices": ("one way", "both ways", "one way, staged: not in use", "50.0",
+        shown = {"links-matrices": ("unidirectional", "bidirectional",
+                                    "unidirectional, staged path (not in use)", "50.0",
                                     "200", "wrong", "GB/s",
-                                    "links, from the row's to the column's (both ways: the sum); "
-                                    "path between devices: direct"),
+                                    "links, row = source, column = destination (bidirectional: the "
+                                    "sum); path between devices: direct"),
                  "links-all-reduce": ("all-reduce, f32 sum", "2 devices", "bus bandwidth, GB/s",
                                       "4000 B")}
         for stem, words in shown.items():
