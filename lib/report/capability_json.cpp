@@ -24,7 +24,7 @@ const Description<PeerLink>& description<PeerLink>() {
        field_as<Real<0>, &PeerLink::bytes_per_s>(
            "bytes_per_s", "of large copies each way, while both send; 0: without limit"),
        field<&PeerLink::latency>("latency_ns",
-                                 "of an exchange of nothing, one of many enqueued together")}};
+                                 "of a zero-byte exchange, one of many enqueued together")}};
   return kLink;
 }
 

@@ -144,10 +144,10 @@ std::string peer_links_table(std::span<const Device> devices, const PeerLinks& l
                                   : fmt::format("{}, {}", figures, to_string(link.path)));
     }
   }
-  const std::string path = alike ? fmt::format(" ({} path)", to_string(links.of(0, 1).path)) : "";
-  return wrapped_prose(fmt::format("between devices{}, from the row's to the column's: GB/s each "
-                                   "way while both send, and us of an "
-                                   "exchange of nothing ({})\n",
+  const std::string path = alike ? fmt::format(", {} path", to_string(links.of(0, 1).path)) : "";
+  return wrapped_prose(fmt::format("between devices{} (row = source, column = destination): GB/s "
+                                   "each way while both send, zero-byte exchange latency in us "
+                                   "({})\n",
                                    path, from),
                        style, 2) +
          drawn(std::move(columns), std::move(rows), style);

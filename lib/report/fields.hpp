@@ -32,7 +32,8 @@ struct Field {
   std::vector<Field> inner = {};             // rows of a group
   bool absent_if_zero = false;               // zero, empty or false: the field is absent
   bool (*present)(const Record&) = nullptr;  // if it returns false, the field is absent
-  // Of the fields before it: if it returns false, the field is absent; else it must be there.
+  // Takes a record with the fields before this one: if it returns false, this one is absent, else
+  // it is required.
   bool (*applies)(const Record&) = nullptr;
   bool (*known)(const Record&, bool zero) = nullptr;  // if it returns false, the field is null
   const char* also = nullptr;                         // further members of its schema, as JSON

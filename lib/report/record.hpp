@@ -165,9 +165,9 @@ inline constexpr const char* kLinksHost = "host";  // one end of a transfer, lik
 
 // The part of a case of `links` that other cases do not have.
 struct LinkRecord {
-  std::string from, to;  // of a transfer between two: ids of devices, or kLinksHost
+  std::string from, to;  // ends of a transfer between two: ids of devices, or kLinksHost
   std::string path;      // "direct", ...; "mixed" if pairs differ; empty: between host and devices
-  Bytes bytes = 0;       // moved per sample in total; of a collective, bytes of its elements
+  Bytes bytes = 0;       // bytes moved per sample in total, or bytes of a collective's elements
   std::uint64_t calls = 1;  // enqueued together; a sample is the time of one of them
   std::uint64_t wrong = 0;  // 32-bit words or elements that arrived wrong, over all checks
   struct Share {
@@ -175,7 +175,7 @@ struct LinkRecord {
     Bytes bytes = 0;  // bytes that it sent; with the host, bytes of its transfers
     std::vector<Nanos> samples{};
   };
-  std::vector<Share> devices;  // of a transfer of all devices at once
+  std::vector<Share> devices;  // shares of a transfer of all devices at once
 };
 
 struct LinkPath {
@@ -274,9 +274,9 @@ struct Report {
   std::vector<Fault> faults;  // devices that could not be opened or set up
   // Reasons why devices that would exchange data are staged, or exchange none; each once.
   std::vector<std::string> exchange_notes;
-  std::vector<LinkPath> paths;  // of `links`: the path of each ordered pair of devices
+  std::vector<LinkPath> paths;  // path of each ordered pair of devices; set by `links` only
   std::vector<RunRecord> runs;
-  std::vector<std::string> warnings;   // of `links`: those printed
+  std::vector<std::string> warnings;   // warnings that `links` printed
   std::optional<std::string> failure;  // reason why `links` ended early
 };
 

@@ -524,7 +524,7 @@ const Description<LinkRecord::Share>& description<LinkRecord::Share>() {
   static const Description<Share> kShare{
       {field<&Share::device>("device"),
        field<&Share::bytes>("bytes",
-                            "that it sent per sample; of transfers with the host, its bytes"),
+                            "bytes that it sent per sample, or moved from and to the host"),
        field<&Share::samples>("samples_ns", "until this device had ended")}};
   return kShare;
 }
@@ -533,21 +533,21 @@ template <>
 const Description<LinkRecord>& description<LinkRecord>() {
   using Link = LinkRecord;
   static const Description<Link> kLink{
-      {field<&Link::from>("from", "of a transfer between two: a device's id, or host").if_any(),
-       field<&Link::to>("to", "like from").if_any(),
+      {field<&Link::from>("from", "source of a transfer between two: a device's id, or host")
+           .if_any(),
+       field<&Link::to>("to", "its destination").if_any(),
        field_as<TextOrNull, &Link::path>(
            "path",
            "direct: a device writes into the other's memory; staged: through the host; host: CPUs, "
            "a copy there; mixed: pairs differ; null: between host and devices")
            .with_schema(R"({"enum": ["direct", "staged", "host", "mixed", null]})"),
        field<&Link::bytes>("bytes",
-                           "moved per sample in total; of a collective, bytes of its elements"),
+                           "moved per sample in total, or bytes of a collective's elements"),
        field_as<Whole<std::uint64_t, 1, 1'000'000>, &Link::calls>(
            "calls", "enqueued together; a sample is the time of one of them"),
        field<&Link::wrong>("wrong",
                            "32-bit words, or elements of a collective, that arrived wrong"),
-       field<&Link::devices>("devices", "of a transfer of all devices at once, each of them")
-           .if_any()}};
+       field<&Link::devices>("devices", "shares of a transfer of all devices at once").if_any()}};
   return kLink;
 }
 
@@ -573,7 +573,7 @@ const Description<RunRecord>& description<RunRecord>() {
            .with_schema(R"({"pattern": "^[a-z_]+$"})"),
        field<&RunRecord::status>("status"),
        field<&RunRecord::reason>("reason", "why not ok"),
-       field<&RunRecord::link>("link", "of a case of links: what it moved; absent: it split work")
+       field<&RunRecord::link>("link", "what a case of links moved; absent: the case split work")
            .if_any(),
        group<RunRecord>(
            "setup_ns", "null: that was not done for a case that is not ok",
@@ -807,11 +807,11 @@ const Description<Report>& description<Report>() {
            "why devices that would exchange data are staged, or exchange "
            "none, a line for each reason; absent: there is nothing to say")
            .if_any(),
-       field<&Report::paths>("paths", "of links: the path that each ordered pair of devices has")
+       field<&Report::paths>("paths", "path of each ordered pair of devices, as links found it")
            .if_any(),
        field_as<Each<RunOfReport>, &Report::runs>("runs"),
-       field<&Report::warnings>("warnings", "of links: those printed on standard error").if_any(),
-       field<&Report::failure>("failure", "of links: why it is not complete").if_any(),
+       field<&Report::warnings>("warnings", "warnings that links printed").if_any(),
+       field<&Report::failure>("failure", "reason why links ended early").if_any(),
        computed<[](const Report& report) { return summary_of(report); }>(
            "summary",
            "sentences per table, as the terminal has them: what won, by how much, "

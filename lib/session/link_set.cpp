@@ -60,7 +60,7 @@ HostMemory& LinkSet::host_memory(Bytes size) {
 RunRecord link_case(std::string suite, std::string label, const std::string& mode,
                     std::vector<std::string> devices, LinkRecord link, std::vector<Nanos> samples,
                     double factor) {
-  for (Nanos& time : samples)  // of none it cannot be, however many calls take no time
+  for (Nanos& time : samples)  // a sample of 0 ns would be refused
     time = std::max(time / static_cast<std::int64_t>(link.calls), Nanos{1});
   RunRecord run;
   run.suite = std::move(suite);
@@ -77,7 +77,7 @@ RunRecord link_case(std::string suite, std::string label, const std::string& mod
   run.verify.method = "known data";
   if (link.wrong > 0) {
     run.status = Status::failed;
-    run.reason = fmt::format("{} elements were wrong", link.wrong);
+    run.reason = fmt::format("elements that arrived wrong: {}", link.wrong);
   }
   run.link = std::move(link);
   return run.status == Status::ok ? run : without_figures(run);

@@ -209,6 +209,7 @@ TEST_CASE("what arrives wrong is counted, and has no rate") {
     CHECK((run.status == Status::failed) == affected);
     CHECK((run.verify.status == VerifyStatus::failed) == affected);
     CHECK(run.samples.empty() == affected);
+    CHECK(link.devices.empty() == (affected || to_string(run.mode).find("all_at_once") != 0));
     wrong += affected && transfer ? 1 : 0;
   }
   CHECK(wrong == 4);  // one way and both ways, on two paths
