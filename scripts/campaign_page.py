@@ -15,8 +15,8 @@ import json_input
 import report_html
 import result_file
 from json_input import refuse
-from report_html import Source, is_shown, listed, plural
-from result_file import get, number, percent
+from report_html import Source, is_shown, listed
+from result_file import get, number, percent, plural
 
 PART_ORDER = ("headline", "strategies", "scaling", "slow")
 ENDING = ".json.gz"

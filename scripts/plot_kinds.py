@@ -3,8 +3,8 @@ figures it needs are missing. Nothing is read or chosen here."""
 
 import matplotlib.pyplot as plt
 
-from plot_style import AT_MOST, GREY, drawn_as, duration_axis, headline, legend_below, rows_high, several, si, with_prefix
-from result_file import SLOWED, duration, get, makespan, number, percent, rows
+from plot_style import AT_MOST, GREY, drawn_as, duration_axis, headline, legend_below, rows_high, si, with_prefix
+from result_file import SLOWED, duration, get, makespan, number, percent, plural, rows
 from result_series import BLACK, BLUE, COLOURS, GREEN, KINDS, MARKS, WAITS, gaps
 
 BAR = "#D5DEE6"
@@ -105,7 +105,7 @@ def strategies(group, look):
     axes.set(yticks=range(len(cases)), yticklabels=[case.told + case.marks for case in cases], xlim=(0, 1.02 * longest),
              ylim=(len(cases) - 0.4, -1.2),
              xlabel=f"time, {unit}: median, 95 % interval, samples as ticks; \u2605: {'fastest' if len(leaders) == 1 else 'among the fastest'}")
-    headline(figure, f"Strategies on {several(good[0].n)}", group.title)
+    headline(figure, f"Strategies on {plural(good[0].n, 'device')}", group.title)
     axes.grid(axis="y", visible=False)
     legend_below(figure, axes, 2, cases)
     return figure
@@ -187,7 +187,7 @@ def imbalance(group, _):
     unit = duration_axis(axes.xaxis, longest)
     axes.set(yticks=range(len(cases)), yticklabels=[case.told + case.marks for case in cases], xlim=(-0.02 * longest, 1.02 * longest),
              ylim=(len(cases) - 0.4, -1.2), xlabel=f"busy time per device, {unit} (fastest strategy first)")
-    headline(figure, f"Imbalance over {several(cases[0].n)}", group.title)
+    headline(figure, f"Imbalance over {plural(cases[0].n, 'device')}", group.title)
     axes.grid(axis="y", visible=False)
     legend_below(figure, axes, 5, cases)
     return figure

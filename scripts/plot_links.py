@@ -5,7 +5,8 @@ import matplotlib.pyplot as plt
 from matplotlib.colors import LogNorm
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from plot_style import headline, legend_below, several
+from plot_style import headline, legend_below
+from result_file import plural
 from result_series import COLOURS, MARKS
 
 HOST = "host"
@@ -108,7 +109,7 @@ def bandwidth(document, op):
         return None
     figure, axes = plt.subplots(figsize=(8, 4.8))
     for k, ((n, element, redop), points) in enumerate(lines.items()):
-        axes.plot(*zip(*points), label=several(n), color=COLOURS[k % len(COLOURS)], marker=MARKS[k % len(MARKS)][0], linewidth=1.4, markersize=7)
+        axes.plot(*zip(*points), label=plural(n, "device"), color=COLOURS[k % len(COLOURS)], marker=MARKS[k % len(MARKS)][0], linewidth=1.4, markersize=7)
     every = sorted({size for points in lines.values() for size, _ in points})
     shown = every[::-(-len(every) // 10)]
     axes.set_xscale("log", base=2)

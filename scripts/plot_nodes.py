@@ -6,7 +6,7 @@ import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter, NullLocator
 
 from plot_style import AT_MOST, GREY, drawn_as, headline, legend_below
-from result_file import power
+from result_file import plural, power
 from result_series import looks
 
 MOST_TICKS = 6
@@ -53,7 +53,7 @@ def of_mode(document, mode):
         axes.set_xlabel(f"nodes, {devices_a_node(series)}")
         axes.set_ylim(0, max(110, 1.06 * axes.dataLim.ymax))
     fewest = min(row["nodes"] for rows in series.values() for row in rows)
-    panels[0].set_ylabel(f"efficiency relative to {fewest} node{'' if fewest == 1 else 's'}, %")
+    panels[0].set_ylabel(f"efficiency relative to {plural(fewest, 'node')}, %")
     headline(figure, "Scaling over nodes", f"{document['suite']}, {mode.replace('_', ' ')}: {document['simulated']}")
     legend_below(figure, panels[0], 4)
     hidden = [name for name in names if name not in shown]

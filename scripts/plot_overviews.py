@@ -7,8 +7,8 @@ import textwrap
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from plot_style import AT_MOST, GREY, ON_WHITE, drawn_as, duration_axis, headline, legend_below, several, si, with_prefix
-from result_file import get, number, percent, power
+from plot_style import AT_MOST, GREY, ON_WHITE, drawn_as, duration_axis, headline, legend_below, si, with_prefix
+from result_file import get, number, percent, plural, power
 from result_series import DASHES, MARKS, RED
 
 CEILINGS = {"memory": GREY, "host link": "#B07800"}  # other ceilings have the colour of computing
@@ -90,7 +90,7 @@ def prediction(groups, look):
     right.axvspan(-10, 10, color="#E4E4E4", zorder=0)
     right.set(yticks=range(len(names)), ylim=(len(names) - 0.5, -0.5), xlabel="prediction error, % (positive: predicted too long)")
     right.set_yticklabels([name.replace(", ", ",\n") for name in names], fontsize=9)
-    right.set_title(f"median error {percent(statistics.median(errors))}, {len(errors)} case{'' if len(errors) == 1 else 's'}")
+    right.set_title(f"median error {percent(statistics.median(errors))}, {plural(len(errors), 'case')}")
     headline(figure, "Prediction before the first sample against measurement", titles[0] if len(titles) == 1 else "")
     legend_below(figure, left, 5)
     return figure
@@ -143,7 +143,7 @@ def name_points(axes, points, low, high):
     last, lines_before, x = 0, 1, min(xs) / 1.5 if on_left else 1.5 * max(xs)
     of_one = len({point.title for point in points}) == 1  # whose title is above the picture
     for point in sorted(points, key=lambda p: (p.rate, -p.intensity)):
-        lines = textwrap.wrap(("" if of_one else f"{point.title}, ") + f"{several(point.case.n)}: {point.words}", NAME_WIDTH)
+        lines = textwrap.wrap(("" if of_one else f"{point.title}, ") + f"{plural(point.case.n, 'device')}: {point.words}", NAME_WIDTH)
         y = max(point.rate, last * (high / low) ** (NAMES_APART * (lines_before + len(lines)) / 2))
         last, lines_before = y, len(lines)
         axes.annotate("\n".join(lines), (point.intensity, point.rate), xytext=(x, y),

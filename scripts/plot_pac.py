@@ -3,7 +3,8 @@
 import matplotlib.pyplot as plt
 import numpy
 
-from plot_style import headline, legend_below, several
+from plot_style import headline, legend_below
+from result_file import plural
 
 # Columns of the file, which has a row for each pair of bands of each series.
 PHASE, AMPLITUDE, INDEX, Z = 2, 3, 4, 7
@@ -53,6 +54,6 @@ def comodulogram(group, rows):
         axes.set(xlabel="centre of the phase band, Hz")
         axes.grid(visible=False)
     both[0].set_ylabel("centre of the amplitude band, Hz")
-    headline(figure, f"Comodulogram computed by {case.told} on {several(case.n)}", group.title)
+    headline(figure, f"Comodulogram computed by {case.told} on {plural(case.n, 'device')}", group.title)
     legend_below(figure, both[0], 1, [case])
     return figure

@@ -4,8 +4,8 @@ function takes what it draws and returns a figure, or None if the figures it nee
 import matplotlib.pyplot as plt
 import numpy
 
-from plot_style import GREY, ON_WHITE, duration_axis, headline, legend_below, several
-from result_file import SLOWED, duration, get, number, percent
+from plot_style import GREY, ON_WHITE, duration_axis, headline, legend_below
+from result_file import SLOWED, duration, get, number, percent, plural
 from result_series import BLUE, GREEN, ORANGE, PINK
 
 PATHS = {"direct": (BLUE, ""), "host": (GREEN, "\\\\"), "staged": (ORANGE, "//"), "several": (PINK, "xx")}
@@ -124,7 +124,7 @@ def field(group, flat, box, of="cell"):
                           bbox={**ON_WHITE, "alpha": 0.85})
     axes.set(xlabel=f"row, in column {width // 2} of each plane" if box else "column",
              ylabel=f"{'plane' if box else 'row'}; dashed: borders of the shares", xlim=(0, width), ylim=(layers, 0))
-    headline(figure, f"Field computed by {case.told} on {several(case.n)}", group.title)
+    headline(figure, f"Field computed by {case.told} on {plural(case.n, 'device')}", group.title)
     axes.grid(visible=False)
     legend_below(figure, axes, 1, [case])
     return figure

@@ -95,10 +95,6 @@ def headline(figure, subject, of=""):
     figure.suptitle("\n".join(textwrap.wrap(title, int(TITLE_LETTERS_AN_INCH * figure.get_figwidth()), break_on_hyphens=False)), x=0.012, ha="left")
 
 
-def several(n):
-    return f"{n} device{'' if n == 1 else 's'}"
-
-
 def si(value):
     """Returns (scale, prefix) for a rate of that size."""
     return next(((s, p) for s, p in ((1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k")) if value >= s), (1, ""))

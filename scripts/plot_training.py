@@ -5,8 +5,8 @@ import matplotlib.pyplot as plt
 import numpy
 from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 
-from plot_style import GREY, headline, legend_below, several
-from result_file import get
+from plot_style import GREY, headline, legend_below
+from result_file import get, plural
 from result_series import BLUE, ORANGE
 
 PARTS = 3  # parts of a .solution.npy: the network, the solution, the difference
@@ -41,7 +41,7 @@ def training(group, _):
         axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
         axes.yaxis.set_minor_formatter(NullFormatter())
     axes.yaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    headline(figure, f"Training by {case.told} on {several(case.n)}", group.title)
+    headline(figure, f"Training by {case.told} on {plural(case.n, 'device')}", group.title)
     legend_below(figure, axes, 3, [case])
     return figure
 

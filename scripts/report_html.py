@@ -54,10 +54,6 @@ def text(value):
     return html.escape(re.sub(rf"(?<=\d) (?={UNIT})", NO_BREAK, plain(value)), quote=True)
 
 
-def plural(count, noun):
-    return f"{count:,} {noun}{'' if count == 1 else 's'}"
-
-
 def listed(words):
     """Returns "a, b and c"."""
     words = [str(word) for word in words]
@@ -220,7 +216,7 @@ def key_of_marks(sources):
     groups = [group for source in sources for group in source.groups]
     cases = [case for group in groups for case in group.cases]
     told = ["★ fastest, or a tie with the fastest"] if any(group.best() for group in groups) else []
-    told += [f"{DISTURBED} disturbed or doubtful: see the notes above"] if any(c.doubts_told for c in cases) else []
+    told += [f"{DISTURBED} disturbed or doubtful, see the notes"] if any(c.doubts_told for c in cases) else []
     told += [f"{SLOWED} uses a device that is slowed down on purpose ({slowed_devices(sources)})"] if any(case.slowed for case in cases) else []
     return ". ".join(told) + "." if told else ""
 
@@ -414,7 +410,8 @@ def header_facts(sources, name):
     """Returns the lines below the heading: file, time, version, machine; those that the files have."""
     documents = [source.document for source in sources]
     started = sorted(s for document in documents if isinstance(s := get(document, "started"), str) and s)
-    versions = dict.fromkeys(f"{get(d, 'tool', 'version')} ({get(d, 'tool', 'git')})" for d in documents if get(d, "tool", "version"))
+    versions = dict.fromkeys(f"{get(d, 'tool', 'version')} ({get(d, 'tool', 'git') or 'commit unknown'})"
+                             for d in documents if get(d, "tool", "version"))
     machines = dict.fromkeys(", ".join(str(v) for key in ("cpu", "os") if (v := get(d, "environment", key))) for d in documents)
     when = f'measured {" to ".join(dict.fromkeys(time_element(s) for s in (started[0], started[-1])))}' if started else ""
     facts = [text(name), when, f"mgpu-bench {text('; '.join(versions))}" if versions else "", text("; ".join(filter(None, machines)))]

@@ -28,6 +28,10 @@ def number(tree, *path):
     return found if isinstance(found, (int, float)) and not isinstance(found, bool) else None
 
 
+def plural(count, noun):
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
 def power(value):
     """Returns 2^26 for 67108864, as users type it; other numbers are unchanged."""
     if isinstance(value, float) and value.is_integer():
@@ -172,7 +176,7 @@ class Case:
         reason, slight = self.beyond_best("efficiency")
         found += [f"speed-up and efficiency are {reason}"] if reason and not slight else []
         if self.ok and not self.exact and 0 < len(self.samples) < FEW_SAMPLES:
-            found.append(f"{len(self.samples)} sample{'' if len(self.samples) == 1 else 's'} only")
+            found.append(f"{plural(len(self.samples), 'sample')} only")
         return list(dict.fromkeys(found))
 
     @property

@@ -4,7 +4,7 @@
 
 from dataclasses import dataclass, field
 
-from result_file import SIZES, get, handicap, is_default, makespan, number, percent, plain, power, problem, rate, rows
+from result_file import SIZES, get, handicap, is_default, makespan, number, percent, plain, plural, power, problem, rate, rows
 
 # Okabe and Ito's colours ("Color Universal Design", 2008), which are distinguishable with any colour blindness. The other strategies have the
 # colours that are farthest from these, with and without colour blindness, and visible on white and on black.
@@ -108,7 +108,7 @@ class Sweep:
         if len(counts) > 1:
             def fastest(size, n):
                 return min(self.by_size[size].ok(n), key=lambda case: case.median, default=None)
-            found = [(f"{n} device{'' if n == 1 else 's'}", [(size, fastest(size, n)) for size in sizes]) for n in counts]
+            found = [(plural(n, "device"), [(size, fastest(size, n)) for size in sizes]) for n in counts]
         else:
             labels = dict.fromkeys(case.label for size in sizes for case in self.by_size[size].ok())
             found = [(label, [(size, next((c for c in self.by_size[size].ok() if c.label == label), None)) for size in sizes]) for label in labels]
@@ -229,7 +229,7 @@ class Ceiling:
     per_byte: bool  # a slope: this rate times the intensity
 
     def words(self, unit):
-        return f"{self.limit}, {self.n} device{'' if self.n == 1 else 's'}: {rate(self.rate, 'B/s' if self.per_byte else unit)}"
+        return f"{self.limit}, {plural(self.n, 'device')}: {rate(self.rate, 'B/s' if self.per_byte else unit)}"
 
 
 def added(case, name):

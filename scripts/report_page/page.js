@@ -78,13 +78,14 @@
     at("strategies-of").textContent = `Time by strategy on ${plural(n)}: median, 95\u00a0% interval, samples`;
     const [scale, unit] = unit_of(Math.max(...cases.map((c) => c.median)));
     const y = cases.map(shown);
-    const most = 1.03 * Math.max(...cases.map((c) => Math.max(c.median, c.interval ? c.interval[1] : 0, ...c.samples.filter((t) => t < 1.2 * c.median)) / scale));
+    const most = 1.06 * Math.max(...cases.map((c) => Math.max(c.median, c.interval ? c.interval[1] : 0, ...c.samples.filter((t) => t < 1.2 * c.median)) / scale));
     const bars = { type: "bar", orientation: "h", y, x: cases.map((c) => c.median / scale), showlegend: false, hoverinfo: "skip",
       marker: { color: ink("bar"), line: { color: cases.map((c) => ink(c.leads ? "ink" : "bar-line")), width: cases.map((c) => c.leads ? 2 : 0.5) },
         pattern: { shape: cases.map((c) => c.marks.includes("!") ? "/" : ""), fgcolor: ink("faint"), bgcolor: ink("bar"), fgopacity: 0.7, size: 8 } } };
     // A table to the right of the axes, where no bar, tick or line can cross it.
-    const columns = [["time", 72, (c) => (c.leads ? "★ " : "") + time(c.median)], ["shares, %", 145, (c) => c.shares]];
-    if (!narrow()) columns.push(["efficiency", 222, (c) => c.efficiency]);
+    const shares = 72 + 8 * Math.max("shares, %".length, ...cases.map((c) => c.shares.length + 1));
+    const columns = [["time", 72, (c) => (c.leads ? "★ " : "") + time(c.median)], ["shares, %", shares, (c) => c.shares]];
+    if (!narrow()) columns.push(["efficiency", shares + 77, (c) => c.efficiency]);
     const beside = { xref: "paper", x: 1, xanchor: "right", showarrow: false, font: { size: 12, color: ink("ink") } };
     const annotations = columns.flatMap(([head, xshift, of]) => [{ ...beside, xshift, yref: "paper", y: 1, yanchor: "bottom", text: `<b>${head}</b>` },
       ...cases.map((c, k) => ({ ...beside, xshift, y: y[k], text: c.leads ? `<b>${of(c)}</b>` : of(c) }))]);
@@ -150,7 +151,7 @@
     const [scale, unit] = unit_of(c.timeline.whole || c.median);
     const share = (d) => c.share[d] === null ? "" : `<br>${(100 * c.share[d]).toFixed(1)}\u00a0% of the work`;
     const y = c.parts.map((_, d) => plain(`device ${c.devices[d]}`) + (c.slowed.includes(d) ? " \u2193" : "") + share(d));
-    at("parts-of").textContent = `Where the time of each device went: ${c.told}${c.marks}, ${plural(c.n)}`;
+    at("parts-of").textContent = `Where the time of each device went: ${c.told} on ${plural(c.n)}`;
     const traces = [...kinds(), ...waits()].map(([, name, color, shape], k) => ({ type: "bar", orientation: "h", name, y, x: c.parts.map((p) => (p[k] || 0) / scale),
       marker: filled(color, shape, { line: { color: ink("paper"), width: 0.5 } }), hovertemplate: `${name} %{x:.4g} ${unit}<extra>%{y}</extra>` }))
       .filter((t) => t.x.some((x) => x > 0));
@@ -161,7 +162,7 @@
   function draw_timeline(group, c) {
     const t = c.timeline;
     const [scale, unit] = unit_of(t.whole);
-    at("timeline-of").textContent = `Timeline: ${group.title}, ${c.told}${c.marks} on ${plural(c.n)}, ${time(t.whole)}`;
+    at("timeline-of").textContent = `Timeline of ${c.told} on ${plural(c.n)}: ${group.title}, ${time(t.whole)}`;
     at("timeline-note").textContent = t.count > t.commands.length ? `The ${t.commands.length} longest of ${t.count} commands.`
       : t.count ? "" : "The file holds no commands of this case.";
     at("timeline").hidden = at("zoom").hidden = !t.count;

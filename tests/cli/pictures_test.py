@@ -37,6 +37,7 @@ GOLDEN = ROOT / "tests/golden/report.json"
 LINKS = ROOT / "tests/golden/links.json"
 COMMITTED = ROOT / "results/xeon/merkle-two-cores.json.gz"
 ROOFS = ROOT / "results/h200/merkle-2-slow3.json.gz"
+FOUR = ROOT / "results/h200/campaign/headline-merkle.json.gz"  # devices
 ITERATED = ROOT / "results/h200/stencil-2-puts-direct.json.gz"
 CAMPAIGN = ROOT / "results/h100/campaign"
 SWEEP = ROOT / "results/h200/sweep-1.json.gz"
@@ -548,7 +549,7 @@ class Page(Scripts):
     def test_it_works_in_a_browser_at_two_widths_without_a_complaint_or_a_connection(self):
         if browser.CHROMIUM is None:
             self.skipTest("no Chromium here (package chromium)")
-        golden, holes, big = self.page(GOLDEN), self.page(self.with_holes()), self.page(ROOFS)
+        golden, holes, big = self.page(GOLDEN), self.page(self.with_holes()), self.page(FOUR)
         with browser.Browser() as chromium:
             for page, width, scheme in ((golden, 1280, "light"), (holes, 400, "light"), (golden,
                     400, "dark"), (big, 1280, "dark")):
@@ -574,6 +575,11 @@ class Page(Scripts):
                         "const frame = document.querySelector('#strategies .xy .gridlayer')"
                         ".parentNode.querySelector('.plot, .gridlayer').getBoundingClientRect();"
                         "return words.length > 4 && Math.min(...words) >= frame.right - 1; })()"))
+                self.assertTrue(page is holes or chromium.evaluate(  # nor another word
+                        "(() => { const boxes = [...document.querySelectorAll("
+                        "'#strategies .annotation')].map((e) => e.getBoundingClientRect());"
+                        "return boxes.every((a) => boxes.every((b) => a === b || a.right <= b.left"
+                        " || b.right <= a.left || a.bottom <= b.top || b.bottom <= a.top)); })()"))
                 time = ("[...document.querySelectorAll('th')]"
                         ".findIndex((e) => e.innerText === 'time')")
                 chromium.evaluate(f"document.querySelectorAll('th button')[{time}].click()")
