@@ -10,11 +10,7 @@ from result_file import plural
 from result_series import COLOURS, MARKS
 
 HOST = "host"
-<<<<<<< HEAD
 TRAFFIC = (("one_way", "unidirectional"), ("both_ways", "bidirectional"))
-=======
-MODES = (("one_way", "unidirectional"), ("both_ways", "bidirectional"))
->>>>>>> 52ac48b72d7f12f50921c93525b84feb79f2beb0
 NAMED = 12  # most ends with figures: with more, cells are too small for them
 
 
@@ -42,13 +38,8 @@ def matrix(document, mode):
 
 
 def matrices(document):
-<<<<<<< HEAD
     found = [(f"{words}{', staged (not in use)' if other else ''}", matrix(document, traffic + other))
              for other in ("", "_staged") for traffic, words in TRAFFIC]
-=======
-    found = [(f"{words}{', staged path (not in use)' if other else ''}", matrix(document, mode + other))
-             for other in ("", "_staged") for mode, words in MODES]
->>>>>>> 52ac48b72d7f12f50921c93525b84feb79f2beb0
     found = [(title, drawn) for title, drawn in found if drawn]
     if not found:
         return None
@@ -78,11 +69,7 @@ def matrices(document):
     bar.minorticks_off()
     paths = sorted({pair["path"] for pair in document.get("paths", ())})
     between = f"; path between devices: {', '.join(paths)}" if paths else ""
-<<<<<<< HEAD
     headline(figure, f"Link bandwidth (bidirectional: sum of both directions){between}")
-=======
-    figure.suptitle(f"links, row = source, column = destination (bidirectional: the sum){between}", x=0.01, ha="left", fontsize=12, fontweight="bold")
->>>>>>> 52ac48b72d7f12f50921c93525b84feb79f2beb0
     return figure
 
 
@@ -116,15 +103,10 @@ def bandwidth(document, op):
     axes.set_xticks(shown, [size_text(size) for size in shown], fontsize=9 if len(shown) > 6 else 11)
     axes.xaxis.set_minor_formatter(FuncFormatter(lambda value, _: ""))
     axes.minorticks_off()
-<<<<<<< HEAD
     axes.set(xlabel="message size", ylabel="bus bandwidth, GB/s")
     axes.set_yscale("log")
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     headline(figure, f"Collective {op}, {element}{' ' + redop if redop else ''}", "average of many pipelined calls")
-=======
-    axes.set(title=f"{op}, {element}{' ' + redop if redop else ''}", xlabel="size", ylabel="bus bandwidth, GB/s", ylim=(0, None))
-    axes.text(0.01, 0.98, "back to back: per call of many enqueued together", transform=axes.transAxes, va="top", fontsize=8.5, color=GREY)
->>>>>>> 52ac48b72d7f12f50921c93525b84feb79f2beb0
     legend_below(figure, axes, 4)
     return figure
 
