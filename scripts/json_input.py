@@ -134,6 +134,10 @@ class Form:
             return f"{where}: {shown(value)}; expected: {schema['pattern']}"
         if "oneOf" in schema and sum(self._breach(value, one, where) is None for one in schema["oneOf"]) != 1:
             return f"{where}: {shown(value)} is not accepted"
+        for one in schema.get("allOf", ()):
+            found = self._breach(value, one, where)
+            if found:
+                return found
         if "if" in schema:
             branch = "then" if self._breach(value, schema["if"], where) is None else "else"
             return self._breach(value, schema.get(branch, {}), where)

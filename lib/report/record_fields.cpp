@@ -684,10 +684,10 @@ const Description<RunRecord>& description<RunRecord>() {
       R"({"if": {"properties": {"status": {"const": "ok"}}},
           "then": {"properties": {"samples_ns": {"minItems": 1}}},
           "else": {"properties": {"reason": {"type": "string"}}},
-          "oneOf": [{"required": ["link"]},
-                    {"required": ["setup_ns", "disturbed_samples", "sample_index", "merge_ns",
-                                  "plan", "per_device", "metrics", "bottleneck", "telemetry",
-                                  "timeline"]}]})"};
+          "allOf": [{"if": {"required": ["link"]},
+                     "else": {"required": ["setup_ns", "disturbed_samples", "sample_index",
+                                           "merge_ns", "plan", "per_device", "metrics",
+                                           "bottleneck", "telemetry", "timeline"]}}]})"};
   return kRun;
 }
 
