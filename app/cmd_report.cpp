@@ -63,8 +63,6 @@ ExitCode cmd_report(const Context& context) {
   print_styled(run_tables(report, style), style);
   if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty())
     print_styled("\n" + sweeps, style);
-  if (!is_sweep(report) || size_sweeps(report).empty())
-    print("\n" + wrapped_prose(summary_sentences(report), style, 2));
   return worst(codes);
 }
 
