@@ -195,6 +195,7 @@ ExitCode verdict(const Comparison& comparison, const Sides& sides, const Compare
   for (const Report& report : sides.fresh) codes.push_back(outcome(report, false));
   if (request.fail_on == FailOn::nothing) return worst(codes);
   if (comparison.count(Change::regression) > 0) codes.push_back(ExitCode::regression);
+  if (comparison.withheld() > 0) codes.push_back(ExitCode::inconclusive);
   if (const std::size_t missing = missing_cases(comparison, request); missing > 0) {
     print_error(
         fmt::format("NEW lacks {} of BASE, named \"not compared\"; --allow-missing lets that pass",

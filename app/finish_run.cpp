@@ -2,12 +2,16 @@
 #include "app/finish_run.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <map>
+#include <set>
 
 #include "app/signals.hpp"
 #include "app/terminal.hpp"
+#include "app/time_estimate.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/quote.hpp"
 #include "lib/report/fault_words.hpp"
 #include "lib/report/links_tables.hpp"
 #include "lib/report/overview.hpp"
@@ -18,6 +22,38 @@
 
 namespace mgpu {
 namespace {
+
+// Returns the command line without the options that name the result.
+std::string without_result(const std::vector<std::string>& argv) {
+  std::string words;
+  for (std::size_t k = 0; k < argv.size(); ++k) {
+    const bool named = argv[k] == "-o" || argv[k] == "--result" || argv[k] == "--resume";
+    if (named) ++k;
+    if (named || argv[k].starts_with("--result=") || argv[k].starts_with("--resume=") ||
+        (argv[k].starts_with("-o") && !argv[k].starts_with("--")))
+      continue;
+    words += (words.empty() ? "" : " ") + (k == 0 ? "mgpu-bench" : shell_word(argv[k]));
+  }
+  return words;
+}
+
+// Says what an interrupted run has measured, and the command that continues it.
+void tell_how_to_continue(const Report& report, const RunRequest& request) {
+  std::set<std::string> begun, missing;
+  std::size_t measured = 0;
+  for (const RunRecord& run : report.runs) {
+    measured += run.status == Status::ok;
+    begun.insert(run.suite);
+  }
+  for (const Problem& problem : request.session.problems)
+    if (!begun.contains(problem.suite->name)) missing.insert(problem.suite->name);
+  print_error(
+      fmt::format("interrupted: {} of {} rows were measured{}; continue with: {} --resume {}",
+                  measured, rows_of_session(request.session),
+                  missing.empty() ? "" : fmt::format(", {} not begun", fmt::join(missing, ", ")),
+                  without_result(report.tool.argv),
+                  request.result_is_dated ? "last" : shell_word(request.result_file->string())));
+}
 
 // Writes files, then prints tables and the summary. Returns ok, or internal if a file could not be
 // written.
@@ -51,6 +87,7 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
       const std::string file = request.result_file->string();
       print_error(fmt::format("measurements: {} (mgpu-bench report {})", file,
                               request.result_is_dated ? "last" : file));
+      if (!report.complete && stop_signal() != 0) tell_how_to_continue(report, request);
     }
     if (traced)
       print_error(fmt::format("timeline: {} (open it in https://ui.perfetto.dev)",
@@ -108,10 +145,6 @@ void print_results(const Report& report, RunObserver& observer, const TableStyle
   print_styled(below_run_tables(report, style), style);
   if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty())
     print_styled("\n" + sweeps, style);
-  // A sweep has a summary of its own: a paragraph for every size would be too much.
-  const std::string summary =
-      is_sweep(report) && !size_sweeps(report).empty() ? "" : summary_sentences(report);
-  if (!summary.empty()) print("\n" + wrapped_prose(summary, style, 2));
 }
 
 ExitCode finish_run(const Report& report, const RunRequest& request, RunObserver& observer,

@@ -251,6 +251,10 @@ std::vector<OptionSpec> own_run_options() {
        fmt::format("Columns of the tables, however wide: {}; or all (default: those that fit)",
                    fmt::join(run_column_names(), ", ")),
        kFiles, in_simulate | in_report | not_confirmed, chooses_columns(run_column_names())},
+      {"per-device", 0, Kind::flag, "",
+       "Add a table of the devices of each case: items, share, busy, upload, compute, download and "
+       "waiting",
+       kFiles, in_simulate | in_report | not_confirmed},
       {"dump-config", 0, Kind::flag, "",
        "Print what was asked for, by options, environment and --config, as a file for --config; "
        "run nothing",

@@ -105,17 +105,17 @@ void RunObserver::print_tables(const Report& report) {
 
 void RunObserver::tell_rows(const Report& so_far) {
   if (so_far.runs.size() <= rows_seen_ || (is_overview(so_far) && !options_.verbose)) return;
-  std::size_t ok = 0;
+  std::size_t ok = 0, rows = 0;
   for (std::size_t i = rows_seen_; i < so_far.runs.size(); ++i) {
+    if (is_inapplicable(so_far.runs[i])) continue;
+    ++rows;
     ok += so_far.runs[i].status == Status::ok;
     if (options_.verbose || !options_.in_place) print_error(case_line(so_far.runs[i]));
   }
   const RunRecord& last = so_far.runs.back();
-  const bool told = options_.tables && options_.in_place && !options_.verbose &&
-                    ok == so_far.runs.size() - rows_seen_;
+  const bool told = options_.tables && options_.in_place && !options_.verbose && ok == rows;
   if (!told)  // else the table that follows says it
-    print_error(fmt::format("{} {}: {} of {} cases ok", last.suite, words_of(last.mode), ok,
-                            so_far.runs.size() - rows_seen_));
+    print_error(fmt::format("{} {}: {} of {} rows ok", last.suite, words_of(last.mode), ok, rows));
   rows_seen_ = so_far.runs.size();
 }
 

@@ -1,6 +1,7 @@
 // The only file that asks whether a stream is a terminal.
 #include "app/terminal.hpp"
 
+#include <fmt/format.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -43,14 +44,24 @@ unsigned width(const Environment& environment) {
   return TableStyle{}.width;
 }
 
+// Names of columns in earlier versions.
+constexpr std::pair<const char*, const char*> kOldColumns[] = {
+    {"speedup", "gain"}, {"efficiency", "of-ideal"}, {"bottleneck", "held-back-by"}};
+
 std::vector<std::string> chosen_columns(const Settings& settings,
                                         const std::vector<std::string>& all) {
   const Given* given = settings.find("columns");
   if (given == nullptr) return {};
   std::vector<std::string> accepted = all, chosen;
   accepted.emplace_back("all");
-  for (const std::string& name : split_commas(given->value))
+  for (std::string name : split_commas(given->value)) {
+    for (const auto& [old, now] : kOldColumns) {
+      if (name != old || std::find(all.begin(), all.end(), now) == all.end()) continue;
+      print_error(fmt::format("{}: {} is now called {}", given->from, old, now));
+      name = now;
+    }
     chosen.push_back(accepted[read_word({name, given->from}, accepted)]);
+  }
   return std::find(chosen.begin(), chosen.end(), "all") == chosen.end() ? chosen : all;
 }
 
@@ -65,6 +76,7 @@ TableStyle table_style(const Settings& settings, const Environment& environment,
                                       !environment.get("NO_COLOR") && !is_dumb(environment));
   style.wraps = is_terminal(STDOUT_FILENO);
   style.columns = chosen_columns(settings, columns);
+  style.per_device = settings.is_on("per-device");
   return style;
 }
 

@@ -24,6 +24,16 @@ std::size_t rows(const SessionOptions& session) {
   return session.strategies.size() * session.device_counts.size();
 }
 
+// Returns the number of cases that are sampled for one table. A single-device strategy needs no
+// samples of its own: every device is measured alone anyway.
+std::size_t cases_of_group(const SessionOptions& session) {
+  const auto singles =
+      std::count_if(session.strategies.begin(), session.strategies.end(),
+                    [](const StrategyChoice& choice) { return choice.info->traits.single_device; });
+  return rows(session) - static_cast<std::size_t>(singles) * session.device_counts.size() +
+         session.devices.size();
+}
+
 // Joins words: "a", "a and b", "a, b and c".
 std::string listed(std::vector<std::string> words) {
   const std::string last = words.back();
@@ -95,6 +105,11 @@ std::string about(Nanos time) {
                     : fmt::format("about {:.1f} h", s / 3600);
 }
 
+std::size_t rows_of_session(const SessionOptions& session) {
+  return rows(session) *
+         (groups_to_measure(session) + (session.continued ? session.continued->groups : 0));
+}
+
 std::size_t groups_to_measure(const SessionOptions& session) {
   std::size_t groups = 0;
   for (const Problem& problem : session.problems) {
@@ -116,13 +131,7 @@ std::optional<Nanos> expected_time(const SessionOptions& session) {
   const double sampling = cpus ? seconds(stop.most_time)
                                : std::clamp(static_cast<double>(stop.least) * kSampleOfGpu,
                                             seconds(stop.least_time), seconds(stop.most_time));
-  // A single-device strategy needs no samples of its own: every device is measured alone anyway.
-  const auto singles =
-      std::count_if(session.strategies.begin(), session.strategies.end(),
-                    [](const StrategyChoice& choice) { return choice.info->traits.single_device; });
-  const std::size_t cases = rows(session) -
-                            static_cast<std::size_t>(singles) * session.device_counts.size() +
-                            session.devices.size();
+  const std::size_t cases = cases_of_group(session);
   const auto groups = static_cast<double>(groups_to_measure(session));
   const double problems = groups / static_cast<double>(session.modes.size());
   const double time =
@@ -133,17 +142,18 @@ std::optional<Nanos> expected_time(const SessionOptions& session) {
 
 std::string time_estimate(const SessionOptions& session) {
   const std::size_t strategies = session.strategies.size(),
-                    cases = groups_to_measure(session) * rows(session);
+                    cases = groups_to_measure(session) * cases_of_group(session);
   const auto time = expected_time(session);
   if (session.sizes_within)
     return fmt::format(
         "an overview of {} suites, {} (run SUITE measures one, run --full all)\non {}",
         session.problems.size(), about(*time), devices_in_words(session));
-  return fmt::format("measuring {}, {}, under {}: {} case{}{}\non {}", suites_in_words(session),
+  return fmt::format("measuring {}, {}, under {}{}: {} case{}{}\non {}", suites_in_words(session),
                      modes_in_words(session),
                      strategies == 1 ? session.strategies.front().label()
                                      : fmt::format("{} strategies", strategies),
-                     cases, cases == 1 ? "" : "s", time ? ", " + about(*time) : "",
+                     session.devices.size() > 1 ? " and on each device alone" : "", cases,
+                     cases == 1 ? "" : "s", time ? ", " + about(*time) : "",
                      devices_in_words(session));
 }
 

@@ -17,6 +17,9 @@ std::string about(Nanos time);
 // those that an earlier run finished.
 std::size_t groups_to_measure(const SessionOptions& session);
 
+// Returns the number of rows of all tables, with those of an earlier run.
+std::size_t rows_of_session(const SessionOptions& session);
+
 // Estimates the run time from the stop rule, with allowances for the work around samples. None if
 // -n sets the number of samples, as it is not yet known how long one takes.
 std::optional<Nanos> expected_time(const SessionOptions& session);

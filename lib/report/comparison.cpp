@@ -70,6 +70,16 @@ std::optional<std::string> unused_noise(const RunRecord& run) {
       *run.noise_floor * 100, kMostNoise * 100);
 }
 
+// Returns that other programs used a quarter of the cores or more while a side was measured.
+std::string load_of(const CaseValues& base, const CaseValues& fresh) {
+  constexpr double kBusy = 0.25;
+  std::vector<double> loads;
+  for (const CaseValues* values : {&base, &fresh})
+    for (const std::string& warning : values->warnings)
+      if (const auto load = other_load_in(warning); load && *load >= kBusy) loads.push_back(*load);
+  return loads.empty() ? "" : other_load_words(loads) + ": repeat when idle, or with --interleave";
+}
+
 ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared metric,
                        const Comparison& all) {
   ComparisonRow row;
@@ -90,9 +100,11 @@ ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared
   take_warnings("BASE: ", base);
   take_warnings("NEW: ", fresh);
   if (metric == Compared::speedup || metric == Compared::efficiency) {
-    row.impossible = impossible_speedup(*base.run, true).empty() ? "" : "BASE";
-    if (!impossible_speedup(*fresh.run, true).empty()) row.impossible = "NEW";
+    for (const auto& [side, values] : {std::pair("NEW", &fresh), std::pair("BASE", &base)})
+      if (const std::string why = impossible_speedup(*values->run, true); !why.empty())
+        row.impossible = fmt::format("{}: {}", side, why);
   }
+  if (!all.interleaved) row.load = load_of(base, fresh);
   if (all.interleaved) keep_whole_pairs(row);
   if (row.base.values.empty() || row.fresh.values.empty()) return row;
   row.base.figure = row.base.median = median(row.base.values);
@@ -154,19 +166,23 @@ void match_cases(std::span<const CaseValues> base, std::span<const CaseValues> f
     if (!in_base.contains(c.name)) out.uncompared.push_back({c.name, "only in NEW", false});
 }
 
+// Returns "only 1 sample each, at least 5 needed".
+std::string too_few_words(const ComparisonRow& row, bool interleaved) {
+  const std::size_t base = row.base.values.size(), fresh = row.fresh.values.size();
+  const char* what = interleaved ? "round" : "sample";
+  return base == fresh
+             ? fmt::format("only {} {}{} each, at least {} needed", base, what,
+                           base == 1 ? "" : "s", kFewest)
+             : fmt::format("only {} and {} {}s, at least {} needed", base, fresh, what, kFewest);
+}
+
 void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
   if (!row.ratio) {
     row.reason = row.base.values.empty() ? "BASE does not have it" : "NEW does not have it";
     return;
   }
   if (!row.test) {
-    row.reason =
-        fmt::format("{} and {} {}, {} needed", row.base.values.size(), row.fresh.values.size(),
-                    all.interleaved ? "rounds" : "samples", kFewest);
-    return;
-  }
-  if (!row.impossible.empty()) {
-    row.reason = row.impossible + ": above what a perfect split gives by more than noise";
+    row.reason = too_few_words(row, all.interleaved);
     return;
   }
   const ComparedInfo& metric = info(row.metric);
@@ -177,12 +193,16 @@ void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
                shown = row.fresh.figure - row.base.figure;
   // The tested and the shown figure must change in the same direction.
   const bool agree = all.interleaved || (moved > 0) == (shown > 0);
-  const bool sure =
-      *row.p_adjusted < all.options.alpha && agree && std::abs(moved) > metric.resolution;
-  if (sure && worse_low > most) {
-    row.change = Change::regression;
-  } else if (sure && worse_high < 1 / most) {
-    row.change = Change::improvement;
+  const bool significant = *row.p_adjusted < all.options.alpha,
+             sure = significant && agree && std::abs(moved) > metric.resolution;
+  const bool regression = sure && worse_low > most, improvement = sure && worse_high < 1 / most;
+  const std::string& doubt =
+      !row.impossible.empty() || !(regression || improvement) ? row.impossible : row.load;
+  if (!doubt.empty()) {
+    row.withheld = regression;
+    row.reason = doubt;
+  } else if (regression || improvement) {
+    row.change = regression ? Change::regression : Change::improvement;
   } else if (worse_high <= most && worse_low >= 1 / most) {
     row.change = Change::same;
   } else if (least_p(row.base.values.size(), row.fresh.values.size(), all.interleaved) *
@@ -191,10 +211,16 @@ void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
     row.reason = fmt::format("too few {}: {} tests at alpha {} need {} a side",
                              all.interleaved ? "rounds" : "samples", tests, all.options.alpha,
                              values_needed(tests, all.options.alpha, all.interleaved));
-  } else {
+  } else if (worse_low <= most && worse_high >= 1 / most) {
     row.reason =
         fmt::format("the 95 % interval neither stays within the floor of {:.1f} % nor beyond it",
                     row.floor * 100);
+  } else if (!significant) {
+    row.reason = fmt::format("the interval is beyond the floor, but p is above --alpha {}",
+                             all.options.alpha);
+  } else {
+    row.reason = agree ? "the medians differ by less than can be measured"
+                       : "the figure and the median of the samples changed in opposite directions";
   }
 }
 
@@ -228,6 +254,11 @@ double floor_of(const RunRecord& base, const RunRecord& fresh, double least, boo
 std::size_t Comparison::count(Change change) const {
   return static_cast<std::size_t>(std::count_if(
       rows.begin(), rows.end(), [&](const ComparisonRow& row) { return row.change == change; }));
+}
+
+std::size_t Comparison::withheld() const {
+  return static_cast<std::size_t>(std::count_if(
+      rows.begin(), rows.end(), [](const ComparisonRow& row) { return row.withheld; }));
 }
 
 std::size_t Comparison::lost() const {

@@ -80,7 +80,9 @@ struct ComparisonRow {
   std::optional<double> p_adjusted;  // adjusted by Holm, over all tested rows
   Change change = Change::inconclusive;
   std::string reason;      // why inconclusive
-  std::string impossible;  // BASE or NEW if its speed-up is impossible; else empty
+  std::string impossible;  // of a side's speed-up: why it cannot be ranked; empty: it can
+  std::string load;        // why a change may come from other programs; empty: it does not
+  bool withheld = false;   // a regression but for these
   std::vector<std::string> warnings;
   std::optional<Confirmation> confirmation;
   // Values that each resample of `ratio` drew, by side, if requested.
@@ -103,7 +105,8 @@ struct Comparison {
   std::vector<UncomparedCase> uncompared;
 
   std::size_t count(Change change) const;
-  std::size_t lost() const;  // number of cases
+  std::size_t withheld() const;  // number of rows
+  std::size_t lost() const;      // number of cases
 };
 
 // Compares the reports. With one report per side, samples are tested with Mann and Whitney's test.
@@ -112,7 +115,10 @@ struct Comparison {
 // test. A row is a regression when the adjusted p is below alpha, the whole interval of the ratio
 // is worse by more than the floor, and the medians differ by more than the metric's resolution; an
 // improvement if the same holds for better. It is the same when the interval lies within the floor,
-// else inconclusive. Fewer than 5 values per side are not tested.
+// else inconclusive. A speed-up that `run` does not rank is inconclusive, and so is a change if
+// rounds were not interleaved and a side was measured while other programs used a quarter of the
+// cores: samples of one result share that load, so that their spread does not show it. Fewer than 5
+// values per side are not tested.
 Comparison compare_reports(std::span<const Report> base, std::span<const Report> fresh,
                            const CompareOptions& options);
 

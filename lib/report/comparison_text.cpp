@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/base/quantity.hpp"
+#include "lib/base/quote.hpp"
 #include "lib/report/json_build.hpp"
 #include "lib/report/record_fields.hpp"
 #include "lib/report/table_writer.hpp"
@@ -86,33 +87,33 @@ std::vector<TextColumn> columns() {
           {"verdict", "", false, 0, false}};
 }
 
-// Calls f(mark, what, whom) for each note on the rows of a table. '!': a warning, '?': why there is
+// Calls f(mark, note) for each note on the rows of a table. '!': a warning, '?': why there is
 // no verdict.
 template <typename F>
 void each_note(const Comparison& comparison, const std::string& title, F f) {
-  RowNotes invalidated, undecided;
-  std::vector<std::string> cases;
+  RowNotes warnings, undecided;
+  std::vector<std::string> cases, inconclusive;
   std::set<std::size_t> counts;
-  for (const ComparisonRow& row : comparison.rows) {
-    if (row.title != title) continue;
-    counts.insert(row.devices);
-    const std::string whom = fmt::format("{} ({} dev)", row.label, row.devices);
-    if (std::find(cases.begin(), cases.end(), whom) == cases.end()) cases.push_back(whom);
-  }
-  std::size_t inconclusive = 0;
+  for (const ComparisonRow& row : comparison.rows)
+    if (row.title == title) counts.insert(row.devices);
   for (const ComparisonRow& row : comparison.rows) {
     if (row.title != title) continue;
     const std::string whom =
-        row.label + (counts.size() > 1 ? fmt::format(" ({} dev)", row.devices) : "");
-    for (const std::string& warning : row.warnings) invalidated.add(warning, whom);
+        row.label + (counts.size() > 1
+                         ? fmt::format(" ({} device{})", row.devices, row.devices == 1 ? "" : "s")
+                         : "");
+    if (std::find(cases.begin(), cases.end(), whom) == cases.end()) cases.push_back(whom);
+    for (const std::string& warning : row.warnings) warnings.add(warning, whom);
     if (row.reason.empty()) continue;
-    undecided.add(row.reason, fmt::format("{} of {}", info(row.metric).name, whom));
-    ++inconclusive;
+    inconclusive.push_back(fmt::format("{} of {}", info(row.metric).name, whom));
+    undecided.add(row.reason, inconclusive.back());
   }
-  invalidated.each(cases.size(),
-                   [&](const std::string& what, const std::string& whom) { f('!', what, whom); });
-  undecided.each(inconclusive, [&](const std::string& what, const std::string& whom) {
-    f('?', what, whom == "all" ? std::string("all that are inconclusive") : whom);
+  undecided.each([&](const std::string& what, const std::vector<std::string>& rows) {
+    f('?', rows.size() == inconclusive.size() ? "inconclusive: " + what
+                                              : RowNotes::with_rows(what, rows, inconclusive));
+  });
+  warnings.each([&](const std::string& what, const std::vector<std::string>& rows) {
+    f('!', RowNotes::with_rows(what, rows, cases));
   });
 }
 
@@ -121,7 +122,9 @@ template <typename F>
 void each_uncompared(const Comparison& comparison, F f) {
   RowNotes reasons;
   for (const UncomparedCase& c : comparison.uncompared) reasons.add(c.what, c.name);
-  reasons.each(0, f);
+  reasons.each([&](const std::string& what, const std::vector<std::string>& cases) {
+    f(what, first_few(cases));
+  });
 }
 
 const char* color_of(Change change) {
@@ -187,6 +190,8 @@ std::string comparison_words(const Comparison& comparison) {
                   counted(comparison.count(Change::regression), "regression", "regressions"),
                   counted(comparison.count(Change::improvement), "improvement", "improvements"),
                   comparison.count(Change::same), comparison.count(Change::inconclusive));
+  if (comparison.withheld() > 0)
+    words += fmt::format(" ({} slower, which is no verdict: see the notes)", comparison.withheld());
   if (comparison.lost() > 0)
     words += fmt::format(", {} missing in NEW", counted(comparison.lost(), "case", "cases"));
   if (const ComparisonRow* worst = worst_regression(comparison)) {
@@ -203,9 +208,9 @@ std::vector<std::string> comparison_column_names() {
 }
 
 std::string comparison_tables(const Comparison& comparison, const TableStyle& style) {
-  std::string out;
   std::vector<std::string> hidden;
   const TableStyle prose{std::max(style.width, 20u), false, true};
+  std::string out = wrapped_prose(printable(comparison_words(comparison)) + "\n\n", prose, 2);
   each_title(comparison, [&](const std::string& title) {
     std::vector<TextRow> rows;
     for (const ComparisonRow& row : comparison.rows)
@@ -214,8 +219,8 @@ std::string comparison_tables(const Comparison& comparison, const TableStyle& st
     choose_columns(comparison_column_names(), style.columns, shown, rows);
     out += wrapped_prose(printable(title) + '\n', prose, 2) +
            draw_table(std::move(shown), std::move(rows), style.width, style.color, hidden);
-    each_note(comparison, title, [&](char mark, const std::string& what, const std::string& whom) {
-      out += wrapped_prose(printable(fmt::format("{} {}: {}", mark, whom, what)) + '\n', prose, 2);
+    each_note(comparison, title, [&](char mark, const std::string& note) {
+      out += wrapped_prose(printable(fmt::format("{} {}", mark, note)) + '\n', prose, 2);
     });
     out += '\n';
   });
@@ -233,7 +238,8 @@ std::string comparison_tables(const Comparison& comparison, const TableStyle& st
     out += printable(fmt::format("floor {:.1f} %, by the noise that calibrate found: {}",
                                  comparison.floor * 100, larger)) +
            '\n';
-  return out + wrapped_prose(printable(comparison_words(comparison)) + '\n', style, 2);
+  while (out.ends_with("\n\n")) out.pop_back();
+  return out;
 }
 
 std::string comparison_markdown(const Comparison& comparison, const ComparisonSources& sources) {
@@ -265,8 +271,8 @@ std::string comparison_markdown(const Comparison& comparison, const ComparisonSo
   const std::string larger = larger_floors(comparison);
   std::string notes;
   each_title(comparison, [&](const std::string& title) {
-    each_note(comparison, title, [&](char, const std::string& what, const std::string& whom) {
-      notes += fmt::format("- {}: {}: {}\n", escaped(title), escaped(whom), escaped(what));
+    each_note(comparison, title, [&](char, const std::string& note) {
+      notes += fmt::format("- {}: {}\n", escaped(title), escaped(note));
     });
   });
   if (!notes.empty()) out += '\n' + notes;

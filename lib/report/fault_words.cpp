@@ -154,6 +154,29 @@ std::vector<std::string> fault_notes(const RunRecord& run) {
   return notes;
 }
 
+std::string other_load_words(std::span<const double> shares) {
+  const auto [least, most] = std::minmax_element(shares.begin(), shares.end());
+  const auto percent = [](double share) { return std::round(share * 10) * 10; };
+  if (percent(*least) == percent(*most))
+    return fmt::format("other programs used about {:.0f} % of the cores", percent(*most));
+  return fmt::format("other programs used {:.0f}-{:.0f} % of the cores", percent(*least),
+                     percent(*most));
+}
+
+std::optional<double> other_load_in(const std::string& warning) {
+  constexpr int kSteps = 10;  // loads are rounded to tenths
+  for (int step = 0; step <= kSteps; ++step) {
+    const double share = static_cast<double>(step) / kSteps;
+    if (warning == other_load_words(std::span(&share, 1))) return share;
+  }
+  return std::nullopt;
+}
+
+bool is_inapplicable(const RunRecord& run) {
+  return run.status == Status::unsupported && run.reason &&
+         run.reason->starts_with("not applicable");
+}
+
 std::string fault_sentence(const Fault& fault, const RunRecord* run) {
   std::string text = fmt::format("{} {}", what_happened(fault), where(fault, run));
   if (fault.round) text += fmt::format(", in round {}", grouped(*fault.round + 1));

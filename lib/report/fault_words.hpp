@@ -2,6 +2,8 @@
 // not been through printable().
 #pragma once
 
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -21,6 +23,16 @@ std::string devices_text(const RunRecord& run);
 // Returns notes that a reader needs before comparing or quoting the case, each once, in a few
 // words. Empty for a case on all requested devices without faults.
 std::vector<std::string> fault_notes(const RunRecord& run);
+
+// Returns "other programs used about 30 % of the cores", a warning of a case; "70-100 %" for loads
+// that differ. Shares are 0 to 1.
+std::string other_load_words(std::span<const double> shares);
+// Returns the share if the warning is that of one load.
+std::optional<double> other_load_in(const std::string& warning);
+
+// Tells whether the case was left out because its strategy reassigns work, which iterative work
+// does not allow.
+bool is_inapplicable(const RunRecord& run);
 
 // Returns "device 0:1 failed in the 3rd sample (...); its 1,024 items were computed again by the
 // others, which took 4.8 ms; this sample is not part of the figures." `run`: the run with the

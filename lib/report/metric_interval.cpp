@@ -121,6 +121,15 @@ std::vector<DoubtfulMetric> doubtful_metrics(const RunRecord& run) {
   return all;
 }
 
+std::string why_above_ideal(const RunRecord& run) {
+  constexpr double kLeastShown = 1.0005;
+  if (run.status != Status::ok || run.metrics.efficiency.value_or(0) < kLeastShown) return "";
+  std::string impossible = impossible_speedup(run, false);
+  return impossible.empty()
+             ? "above 100 % of the ideal, by no more than medians of the same work differ"
+             : impossible;
+}
+
 std::string impossible_speedup(const RunRecord& run, bool beyond_noise) {
   if (run.status != Status::ok) return "";
   const auto doubt = doubt_of_speedup(run);

@@ -38,6 +38,9 @@ struct DoubtfulMetric {
 // the speed-up of a perfect split, for roofline_fraction the measured ceiling.
 std::vector<DoubtfulMetric> doubtful_metrics(const RunRecord& run);
 
+// Returns why the efficiency is above 100 %; empty if it is not, or by less than tables show.
+std::string why_above_ideal(const RunRecord& run);
+
 // Returns what is wrong with a speed-up that exceeds its limit by more than medians of the same
 // work differ; else an empty text. `beyond_noise`: only if its interval does not explain it either,
 // so that the case must not be ranked.

@@ -8,6 +8,7 @@
 
 #include "lib/base/quantity.hpp"
 #include "lib/report/case_name.hpp"
+#include "lib/report/fault_words.hpp"
 #include "lib/report/metric_interval.hpp"
 
 namespace mgpu {
@@ -30,16 +31,6 @@ std::string label_of(const RunRecord& run, const std::vector<const RunRecord*>& 
   return run.plan.chosen ? fmt::format("{} ({})", label, run.plan.chosen->strategy) : label;
 }
 
-// Largest half interval, as a share of the median, with which a row can be ranked.
-constexpr double kTooWide = 0.25;
-
-bool can_be_ranked(const RunRecord& run) {
-  const auto width = static_cast<double>((run.time.ci95_high - run.time.ci95_low).count());
-  return run.time.n >= kFewestRanked &&
-         width / 2 <= kTooWide * static_cast<double>(run.time.median.count()) &&
-         impossible_speedup(run, true).empty();
-}
-
 // Ranks the rows. `exact`: on a virtual clock, where equal cases take equal times.
 void rank(RunGroup& group, bool exact) {
   group.ranks.assign(group.runs.size(), Rank::none);
@@ -50,14 +41,13 @@ void rank(RunGroup& group, bool exact) {
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const RunRecord& run = *group.runs[k];
     if (run.status != Status::ok) continue;
-    if (!exact && !can_be_ranked(run)) {
+    if (!exact && !why_unranked(run).empty()) {
       group.ranks[k] = Rank::unknown;
     } else if (best == nullptr || run.time.median < best->time.median) {
       best = &run;
     }
   }
-  const auto unknown = std::count(group.ranks.begin(), group.ranks.end(), Rank::unknown);
-  if (best == nullptr || 2 * unknown > ok) return;  // a few of many rows make no ranking
+  if (best == nullptr) return;
   std::size_t sharing = 0;
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const RunRecord& run = *group.runs[k];
@@ -135,6 +125,17 @@ std::string Titles::of(const RunRecord& run) const {
   return title + ", " + words_of(run.mode);
 }
 
+std::vector<std::string> RunGroup::names() const {
+  const bool several = std::any_of(runs.begin(), runs.end(), [&](const RunRecord* run) {
+    return run->devices.size() != runs.front()->devices.size();
+  });
+  std::vector<std::string> names = labels;
+  for (std::size_t k = 0; several && k < names.size(); ++k)
+    names[k] +=
+        fmt::format(" ({} device{})", devices_text(*runs[k]), asked_for(*runs[k]) == 1 ? "" : "s");
+  return names;
+}
+
 std::vector<std::size_t> RunGroup::ranked(Rank rank) const {
   std::vector<std::size_t> rows;
   for (std::size_t k = 0; k < runs.size(); ++k)
@@ -143,6 +144,11 @@ std::vector<std::size_t> RunGroup::ranked(Rank rank) const {
     return runs[a]->time.median < runs[b]->time.median;
   });
   return rows;
+}
+
+std::string why_unranked(const RunRecord& run) {
+  if (run.time.n < kFewestRanked) return fmt::format("fewer than {} samples", kFewestRanked);
+  return impossible_speedup(run, true);
 }
 
 bool told_apart(const Summary& a, const Summary& b) {

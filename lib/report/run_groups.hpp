@@ -35,8 +35,7 @@ enum class Rank {
   none,    // not ok, or slower than the fastest
   alone,   // the fastest by more than the noise
   shared,  // one of several that are fastest: their intervals overlap
-  // Its time varies too much, has too few samples, or gives an impossible speed-up.
-  unknown
+  unknown  // see why_unranked()
 };
 
 // Runs of the same suite, parameters and mode, in the order of the report.
@@ -50,11 +49,17 @@ struct RunGroup {
   // The first of the rows that are ok with the least median; null when none is ok.
   const RunRecord* best = nullptr;
 
+  // Returns the labels, with numbers of devices, "equal (2 devices)", if these differ.
+  std::vector<std::string> names() const;
   // Returns the rows with that rank, as indices into `runs`, fastest first.
   std::vector<std::size_t> ranked(Rank rank) const;
 };
 
 inline constexpr std::size_t kFewestRanked = 3;  // samples: the interval of fewer says nothing
+
+// Returns why the times of a case are no basis for a ranking or for a verdict of compare; empty if
+// they are one. Tables, sentences and comparisons have no other rule.
+std::string why_unranked(const RunRecord& run);
 
 // Tells whether medians are distinguishable: whether their 95 % intervals do not overlap.
 bool told_apart(const Summary& a, const Summary& b);

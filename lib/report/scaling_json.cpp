@@ -44,41 +44,38 @@ std::string scaling_tables(const ScalingReport& report, const TableStyle& style)
     if (std::find(modes.begin(), modes.end(), row.mode) == modes.end()) modes.push_back(row.mode);
   std::string text;
   for (const Mode mode : modes) {
-    std::vector<TextRow> rows;
-    for (const ScalingRow& strong : report.rows) {
-      if (strong.mode != mode || strong.scales != Scales::strong) continue;
-      const auto weak =
-          std::find_if(report.rows.begin(), report.rows.end(), [&](const ScalingRow& row) {
-            return row.mode == mode && row.scales == Scales::weak &&
-                   row.strategy == strong.strategy && row.nodes == strong.nodes;
-          });
-      TextRow& row = rows.emplace_back();
-      row.cells = {strong.strategy, std::to_string(strong.nodes), std::to_string(strong.devices)};
-      for (std::string& cell : cells_of(strong, false)) row.cells.push_back(std::move(cell));
-      if (weak == report.rows.end()) continue;
-      for (std::string& cell : cells_of(*weak, true)) row.cells.push_back(std::move(cell));
+    for (const Scales scales : {Scales::strong, Scales::weak}) {
+      const bool weak = scales == Scales::weak;  // the size differs from row to row
+      std::vector<TextRow> rows;
+      const ScalingRow* first = nullptr;
+      std::string above;  // the strategy of the row above, which is named once
+      for (const ScalingRow& one : report.rows) {
+        if (one.mode != mode || one.scales != scales) continue;
+        if (first == nullptr) first = &one;
+        TextRow& row = rows.emplace_back();
+        row.cells = {one.strategy == above ? "" : one.strategy, std::to_string(one.nodes),
+                     std::to_string(one.devices)};
+        for (std::string& cell : cells_of(one, weak)) row.cells.push_back(std::move(cell));
+        above = one.strategy;
+      }
+      if (rows.empty()) continue;
+      const std::string size =
+          weak ? fmt::format("{} items per node", format_count(first->items / first->nodes))
+               : fmt::format("items={}", format_count(first->items));
+      text += fmt::format("{}{} {}, {}: {} scaling\n", text.empty() ? "" : "\n",
+                          printable(report.suite), size, mgpu::words_of(mode), to_string(scales));
+      std::vector<TextColumn> columns = {{"strategy", "", false, 0, false},
+                                         {"nodes", "", true, 0, false},
+                                         {"dev", "", true, 60, false}};
+      if (weak) columns.push_back({"items", "", true, 50, false});
+      columns.push_back({"time", "", true, 0, false});
+      columns.push_back({"speedup", "x", true, 70, false});
+      columns.push_back({"efficiency", "%", true, 0, false});
+      columns.push_back({"node 0", "", false, 40, false});
+      std::vector<std::string> hidden;
+      text += draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden);
+      text += hidden_line(hidden, "a wider terminal, or --json", style.width);
     }
-    if (rows.empty()) continue;
-    const ScalingRow& first =
-        *std::find_if(report.rows.begin(), report.rows.end(),
-                      [&](const ScalingRow& row) { return row.mode == mode; });
-    text += fmt::format("{}{} items={}, {}\n", text.empty() ? "" : "\n", printable(report.suite),
-                        format_count(first.items), mgpu::words_of(mode));
-    std::vector<TextColumn> columns = {{"strategy", "", false, 0, false},
-                                       {"nodes", "", true, 0, false},
-                                       {"dev", "", true, 60, false},
-                                       {"time", "strong", true, 0, false},
-                                       {"speedup", "x", true, 70, false, "speedup, strong"},
-                                       {"efficiency", "%", true, 0, false},
-                                       {"node 0", "", false, 40, false, "node 0, strong"},
-                                       {"items", "weak", true, 50, false},
-                                       {"time", "weak", true, 0, false},
-                                       {"speedup", "x", true, 65, false, "speedup, weak"},
-                                       {"efficiency", "%", true, 0, false},
-                                       {"node 0", "", false, 39, false, "node 0, weak"}};
-    std::vector<std::string> hidden;
-    text += draw_table(std::move(columns), std::move(rows), style.width, style.color, hidden);
-    text += hidden_line(hidden, "a wider terminal, or --json", style.width);
   }
   for (const ScalingRow& row : report.rows) {
     if (row.why_not.empty()) continue;

@@ -53,6 +53,11 @@ std::string shares_text(std::span<const DeviceShare> shares) {
   return text;
 }
 
+std::string share_percent(std::span<const DeviceShare> shares, std::size_t device) {
+  const Items all = sum_of(shares);
+  return all == 0 ? "-" : percent(shares[device].items, all);
+}
+
 std::string split_sentence(std::span<const DeviceShare> shares, const ItemUnit& unit) {
   std::vector<DeviceShare> working(shares.begin(), shares.end());
   std::erase_if(working, [](const DeviceShare& share) { return share.items == 0; });

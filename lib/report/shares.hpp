@@ -21,6 +21,9 @@ std::vector<DeviceShare> shares_of(const RunRecord& run);
 // most. A share that rounds to 0 or 100 but is not is "<1" or ">99". "-" if there are no items.
 std::string shares_text(std::span<const DeviceShare> shares);
 
+// Returns the percent of one device.
+std::string share_percent(std::span<const DeviceShare> shares, std::size_t device);
+
 // Returns "Give 0:0.0 196,608 of 262,144 leaves (75 %) and 0:0.1 the rest." Leaves out devices
 // without a share; names up to four. Empty if there are no items.
 std::string split_sentence(std::span<const DeviceShare> shares, const ItemUnit& unit);

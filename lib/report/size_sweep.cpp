@@ -239,26 +239,27 @@ std::vector<std::string> sweep_sentences(const SizeSweep& sweep) {
       from = n;
     }
     if (!known) continue;
-    const auto longer = [&](const SweepRow& row) {
+    const std::string who = fmt::format("{} devices", sweep.counts[k]), name = sweep.size_name,
+                      are = measured ? "are" : "are predicted to be";
+    // Returns what is known of a size at which they are not faster.
+    const auto there = [&](const SweepRow& row) {
       const double ratio =
           seconds(row.cells[k]->time.median) / seconds(best_below(row, k)->time.median);
-      return ratio > 1 ? fmt::format("they take {:.2f} times as long as fewer", ratio)
-             : row.cells[k]->measured ? "the noise does not tell"
-                                      : "it is too close to tell";
+      return ratio > 1
+                 ? fmt::format("at {} they take {:.2f} times as long as fewer", row.size, ratio)
+                 : fmt::format(
+                       "at {} the gain ({:.2f}x) is {}", row.size, 1 / ratio,
+                       row.cells[k]->measured ? "within the noise" : "too small to predict");
     };
-    const std::string who = fmt::format("{} devices", sweep.counts[k]);
-    const char* pay = measured ? "pay" : "would pay, as predicted,";
-    const std::string name = sweep.size_name;
     if (!from) {
-      sentences.push_back(fmt::format("{} {} at no size up to {} {}: there {}.", who, pay,
-                                      not_yet->size, name, longer(*not_yet)));
+      sentences.push_back(fmt::format("{} {} not faster at any size up to {} {}; {}.", who, are,
+                                      not_yet->size, name, there(*not_yet)));
     } else if (not_yet == nullptr) {
-      sentences.push_back(fmt::format("{} {} at every size, from {} {} on.", who, pay,
+      sentences.push_back(fmt::format("{} {} faster at every size, from {} {} upwards.", who, are,
                                       sweep.rows[*from].size, name));
     } else {
-      sentences.push_back(fmt::format("{} {} from {} {} on; at {} {}.", who, pay,
-                                      sweep.rows[*from].size, name, not_yet->size,
-                                      longer(*not_yet)));
+      sentences.push_back(fmt::format("{} {} faster from {} {} upwards; {}.", who, are,
+                                      sweep.rows[*from].size, name, there(*not_yet)));
     }
   }
   if (!sweep.bound.empty()) {
@@ -308,7 +309,7 @@ std::string sweep_tables(const Report& report, const TableStyle& style) {
     if (predicted) words += "~ is predicted, for more devices of the kind that was measured.\n";
     if (impossible)
       words +=
-          "! is more than so many devices can give: one was slower alone than it is, or shares "
+          "! above what that many devices can give: one was slower alone than it is, or shares "
           "fit a cache that the whole does not.\n";
     std::vector<std::string> hidden;
     out += (out.empty() ? "" : "\n") + printable(sweep.title) + "\n" +

@@ -1,19 +1,22 @@
-// The summary of tables in a few plain sentences: what won, by how much, the bottleneck, and what
-// went wrong.
+#include "lib/report/summary_sentences.hpp"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cmath>
-#include <numeric>
+#include <set>
 #include <sstream>
 
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/plan/strategy.hpp"
+#include "lib/report/case_name.hpp"
 #include "lib/report/fault_words.hpp"
 #include "lib/report/metric_interval.hpp"
 #include "lib/report/run_groups.hpp"
+#include "lib/report/shares.hpp"
 #include "lib/report/size_sweep.hpp"
 #include "lib/report/table_writer.hpp"
 #include "lib/report/text_table.hpp"
@@ -24,22 +27,17 @@ namespace {
 
 constexpr double kHardlyLess = 0.95;  // efficiency above which no explanation is needed
 
-// Returns the one device that did everything; null if several took part.
-const PerDevice* only_worker(const RunRecord& run) {
-  const PerDevice* only = nullptr;
-  for (const PerDevice& p : run.per_device) {
-    if (p.parts.items == 0) continue;
-    if (only) return nullptr;
-    only = &p;
-  }
-  return only;
+std::size_t workers(const RunRecord& run) {
+  return static_cast<std::size_t>(
+      std::count_if(run.per_device.begin(), run.per_device.end(),
+                    [](const PerDevice& p) { return p.parts.items > 0; }));
 }
 
-// Returns "2 devices"; "2 of 3 devices" if one failed; the device's id if one did everything.
-std::string on_devices(const RunRecord& run) {
-  if (const PerDevice* only = only_worker(run); only != nullptr && run.devices.size() > 1)
-    return "device " + only->device;
-  return fmt::format("{} device{}", devices_text(run), asked_for(run) == 1 ? "" : "s");
+// Returns the device that did something; null if none did.
+const PerDevice* first_worker(const RunRecord& run) {
+  const auto found = std::find_if(run.per_device.begin(), run.per_device.end(),
+                                  [](const PerDevice& p) { return p.parts.items > 0; });
+  return found == run.per_device.end() ? nullptr : &*found;
 }
 
 // Returns the device with the best single-device baseline, if all baselines are known.
@@ -58,56 +56,21 @@ bool apart_from(const RunRecord& run, const PerDevice& single) {
   return single.alone_samples.empty() || told_apart(run.time, summarise(single.alone_samples));
 }
 
-// Returns "1.41", or "1.32 to 1.41" if several share the first place.
-std::string speedups_of(const RunGroup& group, const RunRecord& best,
-                        const std::vector<std::size_t>& first) {
-  const std::string most = fmt::format("{:.2f}", *best.metrics.speedup);
-  const double slower = seconds(group.runs[first.back()]->time.median) / seconds(best.time.median);
-  const std::string least = fmt::format("{:.2f}", *best.metrics.speedup / slower);
-  return least == most ? most : least + " to " + most;
+const std::string& equal_shares() {
+  static const std::string name = strategy_with(&StrategyTraits::equal_shares).info->name;
+  return name;
 }
 
-std::string against_single(const RunGroup& group, const RunRecord& best,
-                           const std::vector<std::size_t>& first, bool exact) {
-  if (best.devices.size() < 2) return "";
-  const auto sharing = group.ranked(Rank::shared);
-  const auto alone = std::find_if(sharing.begin(), sharing.end(),
-                                  [&](std::size_t k) { return only_worker(*group.runs[k]); });
-  if (alone != sharing.end() && sharing.size() > 1)
-    return fmt::format(": no split is known to beat device {} alone",
-                       only_worker(*group.runs[*alone])->device);
-  if (const PerDevice* only = only_worker(best))
-    return fmt::format(": no split over {} devices beats device {} alone", devices_text(best),
-                       only->device);
-  const PerDevice* single = best_single(best);
-  if (!single || !best.metrics.speedup) return "";
-  const std::string whom =
-      fmt::format("device {} alone ({})", single->device, format_duration(*single->alone));
-  if (!exact && !impossible_speedup(best, true).empty())
-    return ", and cannot be compared with " + whom + ", as its speed-up cannot be";
-  if (!exact && !apart_from(best, *single)) return ", within the noise of " + whom;
-  if (*best.metrics.speedup <= 1) return ", no faster than " + whom;
-  return fmt::format(", {} times as fast as the best device alone ({}, {})",
-                     speedups_of(group, best, first), single->device,
-                     format_duration(*single->alone));
-}
-
-// Compares the best with equal shares. `gained`: the clause before already names a gain; `several`:
-// the best is one of several that share the first place.
-std::string against_equal(const RunGroup& group, const RunRecord& best, bool gained, bool several) {
-  static const std::string equal_shares = strategy_with(&StrategyTraits::equal_shares).info->name;
-  if (best.strategy == equal_shares || best.devices.size() < 2 || only_worker(best)) return "";
-  for (std::size_t k = 0; k < group.runs.size(); ++k) {
-    const RunRecord& equal = *group.runs[k];
-    if (equal.strategy != equal_shares || equal.status != Status::ok ||
-        equal.devices != best.devices)
+// Returns " and 80 % faster than equal shares", if that was measured and is so.
+std::string against_equal(const RunGroup& group, const RunRecord& best, bool exact) {
+  if (best.strategy == equal_shares()) return "";
+  for (const RunRecord* equal : group.runs) {
+    if (equal->strategy != equal_shares() || equal->status != Status::ok ||
+        equal->devices != best.devices || equal->time.median <= best.time.median ||
+        best.time.median <= Nanos{} || (!exact && !told_apart(equal->time, best.time)))
       continue;
-    if (group.ranks[k] != Rank::none || best.time.median <= Nanos{}) return "";
-    const double gain = static_cast<double>(equal.time.median.count()) /
-                            static_cast<double>(best.time.median.count()) -
-                        1;
-    return fmt::format("{} {}{:.{}f} % faster than equal shares", gained ? " and" : ",",
-                       several ? "up to " : "", gain * 100, gain < 0.1 ? 1 : 0);
+    const double gain = seconds(equal->time.median) / seconds(best.time.median) - 1;
+    return fmt::format(" and {:.{}f} % faster than equal shares", gain * 100, gain < 0.1 ? 1 : 0);
   }
   return "";
 }
@@ -137,7 +100,7 @@ std::string held_back(const RunRecord& run, const std::string& whom, bool exact)
        &Bottleneck::unexplained}};
   if (run.bottleneck.name == "unknown")
     return fmt::format(
-        " What holds {} back is not known, as time stamps of its commands cannot be right.", whom);
+        "What holds {} back is not known, as time stamps of its commands cannot be right.", whom);
   for (const Words& w : words) {
     const std::optional<Nanos> time = run.bottleneck.*w.time;
     if (run.bottleneck.name != w.name || !time || run.timeline.makespan <= Nanos{}) continue;
@@ -146,197 +109,229 @@ std::string held_back(const RunRecord& run, const std::string& whom, bool exact)
         static_cast<double>(time->count()) / static_cast<double>(run.timeline.makespan.count());
     const double saved = seconds(run.time.median) * (1 - left);
     const bool hidden = !exact && saved < seconds(run.time.ci95_high - run.time.ci95_low) / 2;
-    return fmt::format(" What holds {} back most: {} {} ({:.0f} % less{}).", whom, w.what,
+    return fmt::format("What holds {} back most: {} {} ({:.0f} % less{}).", whom, w.what,
                        format_duration(from_seconds(seconds(run.time.median) * left)),
                        (1 - left) * 100, hidden ? ", which is within its noise" : "");
   }
   const bool known =
       run.bottleneck.free_transfers && run.bottleneck.free_launches && run.bottleneck.free_merge;
-  const char* none =
-      known ? "no what-if would save 1 %" : "no what-if that is known would save 1 %";
-  const bool all_work = std::all_of(run.per_device.begin(), run.per_device.end(),
-                                    [](const PerDevice& p) { return p.parts.items > 0; });
-  if (run.devices.size() > 1 && all_work && run.metrics.efficiency.value_or(1) < kHardlyLess)
+  const std::string none = known ? "" : ", as far as is known";
+  const bool all_work = workers(run) == run.devices.size();
+  const double efficiency = run.metrics.efficiency.value_or(1);
+  if (run.devices.size() > 1 && all_work && efficiency < kHardlyLess)
     return fmt::format(
-        " What holds {} back is that each device is slower at its share than alone at everything: "
-        "{}.",
-        whom, none);
-  return fmt::format(" Nothing but the work itself holds {} back: {}.", whom, none);
+        "What holds {} back is that each device is slower at its share than alone at "
+        "everything{} ({:.0f} % of the ideal).",
+        whom, none, efficiency * 100);
+  const std::string of_ideal = run.devices.size() > 1 && run.metrics.efficiency
+                                   ? fmt::format(" ({:.0f} % of the ideal)", efficiency * 100)
+                                   : "";
+  return fmt::format("Nothing but the work itself holds {} back{}{}.", whom, none, of_ideal);
 }
 
-// Returns " Its rounds are ..." for iterative work on several devices.
-std::string of_rounds(const RunRecord& run) {
+// Adds a sentence about the iterations of iterative work on several devices.
+void add_iterations(const RunRecord& run, std::vector<std::string>& remarks) {
   const Metrics& m = run.metrics;
-  if (!m.round_imbalance_percent || !m.worst_round_imbalance_percent || !run.worst_round) return "";
-  std::string words =
-      fmt::format(" Its rounds are {:.1f} % out of balance", *m.round_imbalance_percent);
+  if (!m.round_imbalance_percent || !m.worst_round_imbalance_percent || !run.worst_round) return;
+  std::string words = fmt::format("Iterations of {} are {:.1f} % out of balance",
+                                  strategy_label(run), *m.round_imbalance_percent);
   if (*m.worst_round_imbalance_percent - *m.round_imbalance_percent >= 0.1)
     words +=
-        fmt::format(", round {} most, by {:.1f} %", grouped(std::uint64_t{*run.worst_round} + 1),
-                    *m.worst_round_imbalance_percent);
+        fmt::format(", iteration {} most, by {:.1f} %",
+                    grouped(std::uint64_t{*run.worst_round} + 1), *m.worst_round_imbalance_percent);
   if (m.waiting_share)
     words += fmt::format("; devices wait for each other for {:.1f} % of the time",
                          *m.waiting_share * 100);
   if (m.exchange_overlap)
     words += fmt::format(", and {:.1f} % of the exchange is hidden", *m.exchange_overlap * 100);
-  return words + '.';
+  remarks.push_back(words + '.');
 }
 
-// Returns " Its chain of stages ..." if several devices shared a pipeline.
-std::string of_chain(const RunRecord& run) {
-  if (!run.chain) return "";
+// Adds a sentence about the chain of stages if several devices shared a pipeline.
+void add_chain(const RunRecord& run, std::vector<std::string>& remarks) {
+  if (!run.chain) return;
   const ChainPhases& chain = *run.chain;
   const ChainPhases::Stage& stage = chain.stages[chain.slowest_stage()];
-  return fmt::format(
-      " Its chain of stages takes {} to fill and {} to drain; between, a batch comes every {} from "
-      "the slowest device, {}, whose "
-      "kernels "
-      "take {}; the slowest stage is {} with {} on {}.",
+  remarks.push_back(fmt::format(
+      "The chain of stages takes {} to fill and {} to drain; between, device {}, the slowest, "
+      "completes a batch every {}, of which kernels take {}; the slowest stage is {} with {} on "
+      "{}.",
       format_duration(chain.filling), format_duration(chain.draining),
-      format_duration(chain.period), run.devices.at(chain.slowest.value),
+      run.devices.at(chain.slowest.value), format_duration(chain.period),
       format_duration(chain.busy), stage.kernel.text(), format_duration(stage.time),
-      run.devices.at(stage.device.value));
+      run.devices.at(stage.device.value)));
 }
 
-// Returns shares such as "50 / 50 %".
+// Returns "75/25 %".
 std::string percentages(const std::vector<Items>& shares) {
-  const auto all = static_cast<double>(std::accumulate(shares.begin(), shares.end(), Items{0}));
-  std::string words;
-  for (const Items share : shares)
-    words += fmt::format("{}{:.0f}", words.empty() ? "" : " / ",
-                         all > 0 ? 100 * static_cast<double>(share) / all : 0.0);
-  return words + " %";
+  std::vector<DeviceShare> of;
+  for (const Items share : shares) of.push_back({"", share});
+  return shares_text(of) + " %";
 }
 
-// Returns a sentence for each row that rebalanced: " adaptive moved borders in 1 of 7 samples, the
-// first time after round 4: from 50 / 50 % to 33 / 67 %."
-std::string moved_borders(const RunGroup& group) {
+// Adds a sentence for each row that rebalanced: "adaptive rebalanced in 1 of 7 samples, first after
+// iteration 4: 50/50 % -> 33/67 %."
+void add_rebalancing(const RunGroup& group, std::vector<std::string>& remarks) {
   constexpr std::size_t kToldDevices = 4;
-  std::string words;
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
     const RunRecord& run = *group.runs[k];
     if (run.rebalances.empty()) continue;
     const RebalanceRecord& first = run.rebalances.front();
-    words += fmt::format(" {} moved borders in {} of {} samples, the first time after round {}",
-                         group.labels[k], run.rebalances.size(), run.samples.size(),
-                         grouped(std::uint64_t{first.moves.front().round}));
+    const std::string samples =
+        run.rebalances.size() == run.samples.size()
+            ? fmt::format("all {} samples", run.samples.size())
+            : fmt::format("{} of {} samples", run.rebalances.size(), run.samples.size());
+    std::string words =
+        fmt::format("{} rebalanced in {}, first after iteration {}", group.labels[k], samples,
+                    grouped(std::uint64_t{first.moves.front().round}));
     if (first.first.size() <= kToldDevices)
-      words += fmt::format(": from {} to {}", percentages(first.first),
+      words += fmt::format(": {} -> {}", percentages(first.first),
                            percentages(first.moves.back().shares));
-    words += '.';
+    remarks.push_back(words + '.');
   }
-  return words;
 }
 
-// Returns " dynamic: device 0:1 failed in the 3rd sample (...)." for each of the first few faults.
-std::string faults_of(const RunGroup& group) {
+// Adds a sentence for each of the first few faults.
+void add_faults(const RunGroup& group, std::vector<std::string>& remarks) {
   constexpr std::size_t kTold = 4;
-  std::string words;
   std::size_t faults = 0;
   for (std::size_t k = 0; k < group.runs.size(); ++k)
     for (const Fault& fault : group.runs[k]->faults)
       if (faults++ < kTold)
-        words += fmt::format(" {}: {}", group.labels[k], fault_sentence(fault, group.runs[k]));
-  if (faults > kTold) words += fmt::format(" {} more in the table of faults.", faults - kTold);
-  return words;
+        remarks.push_back(
+            fmt::format("{}: {}", group.labels[k], fault_sentence(fault, group.runs[k])));
+  if (faults > kTold)
+    remarks.push_back(fmt::format("{} more in the table of faults.", faults - kTold));
 }
 
-// Returns "equal, dynamic and guided", with numbers of devices if the table has several.
-std::string names_of(const RunGroup& group, const std::vector<std::size_t>& rows) {
-  const bool several_counts =
-      std::any_of(group.runs.begin(), group.runs.end(), [&](const RunRecord* run) {
-        return run->devices.size() != group.runs.front()->devices.size();
-      });
-  std::vector<std::string> names;
-  for (const std::size_t k : rows)
-    names.push_back(group.labels[k] +
-                    (several_counts ? fmt::format(" ({} dev)", devices_text(*group.runs[k])) : ""));
-  return first_few(names);
-}
-
-// Names the fastest row, "dynamic on 2 devices is fastest with 1.2 ms", or the rows that share that
-// place.
-std::string who_is_first(const RunGroup& group, const std::vector<std::size_t>& first,
-                         std::size_t ok, bool exact) {
-  const RunRecord& best = *group.runs[first.front()];
-  const std::string fastest = format_duration(best.time.median);
-  if (first.size() > 1) {
-    const std::string slowest = format_duration(group.runs[first.back()]->time.median);
-    const char* how = exact ? "equally fast"
-                      : group.doubted
-                          ? "fastest of the rows that can be ranked, and a tie within the noise"
-                          : "fastest, and a tie within the noise";
-    return fmt::format("{} are {}, with {}{}", names_of(group, first), how, fastest,
-                       slowest == fastest ? "" : " to " + slowest);
+// Returns what would make a verdict possible: "; other programs used 70-90 % of the cores: repeat
+// when idle, or -n 30".
+std::string what_helps(const RunGroup& group) {
+  constexpr std::size_t kFew = 5, kMany = 30;
+  std::vector<double> loads;
+  std::size_t samples = 0;
+  for (const RunRecord* run : group.runs) {
+    samples = std::max(samples, run->samples.size());
+    for (const std::string& warning : run->warnings)
+      if (const auto load = other_load_in(warning)) loads.push_back(*load);
   }
-  const char* verb = ok == 1         ? "takes"
-                     : group.doubted ? "is fastest of the rows that can be ranked, with"
-                                     : "is fastest with";
-  return fmt::format("{} on {} {} {}", group.labels[first.front()], on_devices(best), verb,
-                     fastest);
+  const std::string more = fmt::format("-n {}", samples < kFewestRanked ? kFew
+                                                : samples < kMany       ? kMany
+                                                                        : 2 * samples);
+  return loads.empty()
+             ? "; repeat with " + more
+             : fmt::format("; {}: repeat when idle, or with {}", other_load_words(loads), more);
 }
 
-// Returns " 2 rows cannot be ranked." for the rows left out of the ranking.
-std::string unranked(std::size_t rows) {
-  if (rows == 0) return "";
-  return fmt::format(" {} row{} cannot be ranked.", rows, rows == 1 ? "" : "s");
+// Tells whether `automatic` is `auto` and chose the strategy of the other row.
+bool is_choice_of(const RunRecord& automatic, const RunRecord& other) {
+  return automatic.plan.chosen && automatic.plan.chosen->strategy == other.strategy;
 }
 
-// Returns why no row can be ranked: most rows that are ok have rank unknown.
-std::string why_unranked(const RunGroup& group, const std::vector<std::size_t>& unknown,
-                         std::size_t ok) {
-  const auto all = [&](const auto& is) {
-    return std::all_of(unknown.begin(), unknown.end(),
-                       [&](std::size_t k) { return is(*group.runs[k]); });
-  };
-  if (all([](const RunRecord& run) { return run.time.n < kFewestRanked; }))
-    return fmt::format("fewer than {} samples of each", kFewestRanked);
-  if (all([](const RunRecord& run) { return !impossible_speedup(run, true).empty(); }))
-    return fmt::format("the speed-ups of {} of {} cannot be", unknown.size(), ok);
-  return fmt::format("the times of {} of {} vary too much", unknown.size(), ok);
-}
-
-// Returns the summary of a table, without its title and its faults.
-std::string words_for(const RunGroup& group, bool exact) {
-  if (!group.best) {
-    const RunRecord& first = *group.runs.front();
-    return fmt::format("no run was ok; the first is {}{}.", to_string(first.status),
-                       first.reason ? ": " + *first.reason : "");
+// Returns "(capability)", or "(capability, in a tie with auto and guided)".
+std::string who(const RunGroup& group, const Finding& finding, bool exact) {
+  std::vector<std::string> ties;
+  const std::vector<std::string> names = group.names();
+  if (group.ranks[finding.row] == Rank::shared)
+    for (const std::size_t k : group.ranked(Rank::shared))
+      if (k != finding.row && workers(*group.runs[k]) > 1 &&
+          !is_choice_of(*finding.split, *group.runs[k]) &&
+          !is_choice_of(*group.runs[k], *finding.split))
+        ties.push_back(names[k]);
+  std::string text = names[finding.row];
+  if (!ties.empty()) {
+    text += fmt::format(", {} {}", exact ? "as fast as" : "in a tie with", first_few(ties));
+  } else if (group.doubted) {
+    text += ", fastest of the rows that can be ranked";
   }
-  const auto ok = static_cast<std::size_t>(
-      std::count_if(group.runs.begin(), group.runs.end(),
-                    [](const RunRecord* r) { return r->status == Status::ok; }));
-  const std::vector<std::size_t> unknown = group.ranked(Rank::unknown);
-  std::vector<std::size_t> first = group.ranked(Rank::alone);
-  if (first.empty()) first = group.ranked(Rank::shared);
-  if (first.empty()) {
-    return fmt::format("no row can be ranked: {}.{}", why_unranked(group, unknown, ok),
-                       moved_borders(group));
+  return '(' + text + ')';
+}
+
+// Returns "42 % longer", or "8.2 times as long".
+std::string longer(double ratio) {
+  constexpr double kTwice = 2;
+  return ratio < kTwice ? fmt::format("{:.0f} % longer", (ratio - 1) * 100)
+                        : fmt::format("{:.1f} times as long", ratio);
+}
+
+// Returns why a group has no verdict.
+std::string why_no_verdict(const RunGroup& group) {
+  if (group.best == nullptr) {
+    const auto measured = std::find_if(group.runs.begin(), group.runs.end(),
+                                       [](const RunRecord* r) { return !is_inapplicable(*r); });
+    const RunRecord& run = measured == group.runs.end() ? *group.runs.front() : **measured;
+    return fmt::format("Nothing was measured; {} {}{}.", strategy_label(run), to_string(run.status),
+                       run.reason ? ": " + *run.reason : "");
   }
-  const RunRecord& best = *group.runs[first.front()];
-  const std::string single = against_single(group, best, first, exact);
-  const bool gained = single.empty() || single.find(" times as fast") != std::string::npos,
-             several = first.size() > 1;
-  return fmt::format("{}{}{}.{}{}{}{}", who_is_first(group, first, ok, exact), single,
-                     against_equal(group, best, gained, several), unranked(unknown.size()),
-                     best.timeline.commands.empty()
-                         ? ""
-                         : held_back(best, several ? group.labels[first.front()] : "it", exact),
-                     several ? "" : of_chain(best) + of_rounds(best), moved_borders(group));
+  RowNotes reasons;
+  const std::vector<std::string> names = group.names();
+  for (const std::size_t k : group.ranked(Rank::unknown))
+    reasons.add(why_unranked(*group.runs[k]), names[k]);
+  std::vector<std::string> words;
+  reasons.each([&](const std::string& what, const std::vector<std::string>& rows) {
+    words.push_back(RowNotes::with_rows(what, rows, names));
+  });
+  return fmt::format("No verdict: {}{}.", fmt::join(words, "; "), what_helps(group));
+}
+
+std::string without_end(std::string sentence) {
+  sentence.pop_back();
+  return sentence;
+}
+
+// Returns why all of the work went to one device, if the reason is known.
+std::string why_indivisible(const RunRecord& run) {
+  if (!run.plan.work) return "";
+  const PlannedWork& work = *run.plan.work;
+  if (work.items < 2) return "the problem is a single item";
+  if (work.granularity > 1 && work.items < 2 * work.granularity)
+    return fmt::format("{} items, handed out in granules of {}", grouped(work.items),
+                       grouped(work.granularity));
+  return "";
+}
+
+// Returns the sentences about a group in which no row has several devices at work.
+std::vector<std::string> about_one_device(const RunGroup& group, const Finding& finding,
+                                          bool exact) {
+  const std::vector<std::string> names = group.names();
+  const RunRecord& best = *group.runs[finding.row];
+  const PerDevice* worker = first_worker(best);
+  const std::string device = worker ? worker->device : best.devices.front();
+  const std::string time = format_duration(best.time.median);
+  if (finding.advice == Advice::indivisible) {
+    const std::string why = why_indivisible(best);
+    return {
+        fmt::format("Not split: every strategy gave all of the work to one device{}; device {} "
+                    "takes {}.",
+                    why.empty() ? "" : " (" + why + ")", device, time)};
+  }
+  std::vector<std::string> sentences = {
+      fmt::format("Device {} alone takes {} ({}){}.", device, time, names[finding.row],
+                  best.devices.size() > 1 ? "; no split was measured" : "")};
+  if (!best.timeline.commands.empty()) sentences.push_back(held_back(best, "it", exact));
+  return sentences;
 }
 
 // Tells whether times are exact: a virtual clock has no noise.
 bool is_exact(const Report& report) { return report.environment.contains("simulated"); }
 
+// Tells whether the blank lies between a number and its unit.
+bool before_unit(const std::string& line, std::size_t blank) {
+  static const std::set<std::string> units{"%", "ns", "us", "ms", "s", "x", "pp"};
+  if (blank == 0 || std::isdigit(static_cast<unsigned char>(line[blank - 1])) == 0) return false;
+  return units.contains(line.substr(blank + 1, line.find_first_of(" ,;.)", blank + 1) - blank - 1));
+}
+
 // Returns the position before which the line is broken: at the last blank that makes it fit the
-// width. A list one|two|three that is too long for a line of its own is broken after the last bar
-// that fits. If nothing fits, returns the first blank after the width, or npos.
+// width, but not between a number and its unit. A list one|two|three that is too long for a line of
+// its own is broken after the last bar that fits. If nothing fits, returns the first blank after
+// the width, or npos.
 std::size_t place_to_break(const std::string& line, std::size_t width, std::size_t indent) {
   const auto fits = [&](std::size_t at) {
     return display_width(std::string_view(line).substr(0, at)) <= width;
   };
   std::size_t blank = line.size();
-  while (blank != std::string::npos && blank > 0 && !fits(blank))
+  while (blank != std::string::npos && blank > 0 && (!fits(blank) || before_unit(line, blank)))
     blank = line.rfind(' ', blank - 1);
   const std::size_t text = line.find_first_not_of(' ');
   const bool none = blank == std::string::npos || blank <= text;
@@ -370,6 +365,104 @@ std::string wrapped_prose(const std::string& text, const TableStyle& style, std:
   return out;
 }
 
+Finding finding_of(const RunGroup& group, bool exact) {
+  Finding finding;
+  const RunRecord* alone = nullptr;  // the fastest row with one device at work
+  std::size_t alone_row = 0;
+  bool could_split = false;
+  for (std::size_t k = 0; k < group.runs.size(); ++k) {
+    const RunRecord& run = *group.runs[k];
+    if (run.status != Status::ok || group.ranks[k] == Rank::unknown) continue;
+    could_split |= run.devices.size() > 1 && run.strategy == equal_shares();
+    const bool several = workers(run) > 1;
+    const RunRecord*& best = several ? finding.split : alone;
+    if (best != nullptr && best->time.median <= run.time.median) continue;
+    best = &run;
+    (several ? finding.row : alone_row) = k;
+  }
+  if (finding.split == nullptr) {
+    if (alone == nullptr) return finding;
+    finding.row = alone_row;
+    const bool divisible = why_indivisible(*alone).empty() && !could_split;
+    finding.advice =
+        divisible || alone->devices.size() < 2 ? Advice::one_device : Advice::indivisible;
+    return finding;
+  }
+  const RunRecord& split = *finding.split;
+  finding.advice = Advice::unknown_gain;
+  const PerDevice* single = best_single(split);
+  if (single == nullptr || !split.metrics.speedup) return finding;
+  finding.device = single->device;
+  finding.alone = single->alone;
+  if (!exact && !impossible_speedup(split, false).empty()) return finding;
+  finding.advice = !exact && !apart_from(split, *single) ? Advice::tie
+                   : *split.metrics.speedup > 1          ? Advice::split
+                                                         : Advice::do_not_split;
+  return finding;
+}
+
+std::vector<std::string> verdict_of(const RunGroup& group, bool exact) {
+  const Finding finding = finding_of(group, exact);
+  if (finding.advice == Advice::none) return {why_no_verdict(group)};
+  if (finding.split == nullptr) return about_one_device(group, finding, exact);
+  const RunRecord& split = *finding.split;
+  const std::string time = format_duration(split.time.median), name = who(group, finding, exact),
+                    give = without_end(split_sentence(shares_of(split), split.work.unit)),
+                    alone = finding.alone ? fmt::format("device {} alone ({})", finding.device,
+                                                        format_duration(*finding.alone))
+                                          : "";
+  const std::string few = !exact && split.time.n < kFewestRanked
+                              ? fmt::format("; {} sample{}, so that the noise is not known",
+                                            split.time.n, split.time.n == 1 ? "" : "s")
+                              : "";
+  std::string first;
+  const char* whom = "it";
+  switch (finding.advice) {
+    case Advice::split:
+      first = fmt::format("{} {}: {}, {:.2f} times as fast as {}{}{}.", give, name, time,
+                          *split.metrics.speedup, alone, against_equal(group, split, exact), few);
+      break;
+    case Advice::do_not_split:
+      first =
+          fmt::format("Do not split: device {} alone takes {}; the best split {} takes {} ({}){}.",
+                      finding.device, format_duration(*finding.alone), name, time,
+                      longer(1 / *split.metrics.speedup), few);
+      whom = "the split";
+      break;
+    case Advice::tie:
+      first = fmt::format(
+          "No split is measurably faster than {}: the best split ({}) takes {}, a "
+          "tie within noise{}.",
+          alone, group.names()[finding.row], time, what_helps(group));
+      whom = "the split";
+      break;
+    default:
+      first =
+          fmt::format("{} {}: {}{}.", give, name, time,
+                      alone.empty() ? "; devices were not measured alone"
+                                    : fmt::format("; the gain over {} is not known, as it is more "
+                                                  "than a perfect split gives",
+                                                  alone));
+  }
+  std::vector<std::string> sentences = {first};
+  if (!split.timeline.commands.empty()) sentences.push_back(held_back(split, whom, exact));
+  return sentences;
+}
+
+std::vector<std::string> remarks_on(const RunGroup& group) {
+  std::vector<std::string> remarks;
+  if (group.best != nullptr) {
+    const Finding finding = finding_of(group, true);
+    if (finding.split != nullptr) {
+      add_chain(*finding.split, remarks);
+      add_iterations(*finding.split, remarks);
+    }
+  }
+  add_rebalancing(group, remarks);
+  add_faults(group, remarks);
+  return remarks;
+}
+
 std::vector<SummaryLine> summary_of(const Report& report) {
   std::vector<SummaryLine> lines;
   for (const SizeSweep& sweep : size_sweeps(report)) {
@@ -377,18 +470,12 @@ std::vector<SummaryLine> summary_of(const Report& report) {
       lines.push_back({sweep.title, fmt::format("{}", fmt::join(sentences, " "))});
   }
   if (is_sweep(report) && !lines.empty()) return lines;
-  for (const RunGroup& group : group_runs(report))
-    lines.push_back({group.title, words_for(group, is_exact(report))});
+  for (const RunGroup& group : group_runs(report)) {
+    std::vector<std::string> sentences = verdict_of(group, is_exact(report));
+    for (std::string& remark : remarks_on(group)) sentences.push_back(std::move(remark));
+    lines.push_back({group.title, fmt::format("{}", fmt::join(sentences, " "))});
+  }
   return lines;
-}
-
-std::string summary_sentences(const Report& report) {
-  std::string out;
-  for (const RunGroup& group : group_runs(report))
-    out += printable(group.title + ": " + words_for(group, is_exact(report)) + faults_of(group)) +
-           '\n';
-  for (const Fault& fault : report.faults) out += printable(fault_sentence(fault, nullptr)) + '\n';
-  return out;
 }
 
 }  // namespace mgpu

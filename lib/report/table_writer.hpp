@@ -21,6 +21,7 @@ struct TableStyle {
   // Names of run_column_names() to show in run_tables() besides strategy and devices, however wide,
   // or of comparison_column_names(); empty: as many as fit.
   std::vector<std::string> columns = {};
+  bool per_device = false;  // adds a table of the devices of each case to run_tables()
 };
 
 // Returns the devices. `measured`: by device; its columns appear if any device has figures.
@@ -50,16 +51,17 @@ std::string suite_rate_table(std::span<const SuiteRateRow> rates, const TableSty
 std::string peer_links_table(std::span<const Device> devices, const PeerLinks& links,
                              const std::string& from, const TableStyle& style);
 
-// Returns one table per suite, parameters and mode, with one row per strategy and device set: time
-// with its spread, rate, speed-up, efficiency, balance, bottleneck, verification. Marks of rows:
-// '*' fastest by more than the noise, '=' one of several that share the first place, '?' cannot be
-// ranked, '!' has a warning. Below the tables: hidden columns, faults, and throttled devices.
+// Returns one table per suite, parameters and mode, with one row per strategy and device set, below
+// a title and the verdict (verdict_of). Columns depend only on the width and on the devices of the
+// report, so that all tables of a run have the same. Marks of rows: '*' fastest by more than the
+// noise, '=' one of several that share the first place, '?' cannot be ranked, '!' has a warning.
+// Below the tables: hidden columns, verification, faults, and throttled devices.
 std::string run_tables(const Report& report, const TableStyle& style);
 // Return the same in pieces, for printing a table as soon as its rows are there: each table, and
 // the text below the last one.
 std::vector<std::string> separate_run_tables(const Report& report, const TableStyle& style);
 std::string below_run_tables(const Report& report, const TableStyle& style);
-// Returns the names by which a user chooses columns ("time", "rate", ...), in their order.
+// Returns the names by which a user chooses columns ("shares", "time", ...), in their order.
 std::vector<std::string> run_column_names();
 // Returns the name of a what-if for people: "balance" for perfect_balance, "transfers" for
 // free_transfers.
@@ -73,12 +75,9 @@ std::string wrapped_prose(const std::string& text, const TableStyle& style, std:
 struct SummaryLine {
   std::string title, text;
 };
-// Returns the "summary" of a result file: what won in each table, by how much, and the bottleneck;
-// for a sweep of sizes, from which size on more devices are faster.
+// Returns the "summary" of a result file: the verdict of each table, and what happened in its
+// samples; for a sweep of sizes, from which size on more devices are faster.
 std::vector<SummaryLine> summary_of(const Report& report);
-// Returns the summary as one paragraph per table: what won, by how much, the bottleneck, and faults
-// with their cost.
-std::string summary_sentences(const Report& report);
 
 // Collects notes on the rows of a table, each once, with the rows it is about. Internal to
 // lib/report.
@@ -91,13 +90,15 @@ class RowNotes {
     if (std::find(at->second.begin(), at->second.end(), row) == at->second.end())
       at->second.push_back(row);
   }
-  // Calls f(what, "equal, dynamic and guided") in the order of their first rows; with "all" if a
-  // note is about all `of` rows and these are several.
+  // Calls f(what, rows) in the order of their first rows.
   template <typename F>
-  void each(std::size_t of, F f) const {
-    for (const auto& [what, rows] : notes_)
-      f(what, rows.size() > 1 && rows.size() == of ? std::string("all") : first_few(rows));
+  void each(F f) const {
+    for (const auto& [what, rows] : notes_) f(what, rows);
   }
+  // Returns "WHAT (all rows)", "WHAT (all rows but single)" or "WHAT (equal, dynamic)"; WHAT alone
+  // if `all` is one row.
+  static std::string with_rows(const std::string& what, std::span<const std::string> rows,
+                               std::span<const std::string> all);
 
  private:
   std::vector<std::pair<std::string, std::vector<std::string>>> notes_;

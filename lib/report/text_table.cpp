@@ -1,5 +1,5 @@
 // Fits a table into a width: first cuts long names to 20 columns, then drops whole columns, the
-// least important first.
+// least important first, then cuts names further.
 #include "lib/report/text_table.hpp"
 
 #include <algorithm>
@@ -11,7 +11,7 @@ namespace mgpu {
 
 namespace {
 
-constexpr std::size_t kGap = 2, kShortName = 20;
+constexpr std::size_t kGap = 2, kShortName = 20, kShortestName = 8;
 
 bool continuation(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
 
@@ -33,10 +33,11 @@ std::size_t total_width(const std::vector<std::size_t>& widths) {
   return total > kGap ? total - kGap : 0;
 }
 
-void cut_names(const std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
+void cut_names(const std::vector<TextColumn>& columns, std::vector<TextRow>& rows,
+               std::size_t width) {
   for (TextRow& row : rows)
     for (std::size_t k = 0; k < row.cells.size(); ++k)
-      if (columns[k].cut) row.cells[k] = shortened(row.cells[k], kShortName);
+      if (columns[k].cut) row.cells[k] = shortened(row.cells[k], width);
 }
 
 void erase_column(std::size_t k, std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
@@ -129,9 +130,12 @@ std::string draw_table(std::vector<TextColumn> columns, std::vector<TextRow> row
     for (std::string& cell : row.cells) cell = printable(cell);
   for (TextColumn& column : columns)
     for (std::string* text : {&column.name, &column.unit, &column.full}) *text = printable(*text);
-  if (total_width(widths_of(columns, rows)) > width) cut_names(columns, rows);
-  while (total_width(widths_of(columns, rows)) > width && drop_column(columns, rows, hidden)) {
+  const auto too_wide = [&] { return total_width(widths_of(columns, rows)) > width; };
+  if (too_wide()) cut_names(columns, rows, kShortName);
+  while (too_wide() && drop_column(columns, rows, hidden)) {
   }
+  for (std::size_t name = kShortName; too_wide() && name-- > kShortestName;)
+    cut_names(columns, rows, name);
   const auto widths = widths_of(columns, rows);
   std::vector<std::string> names, units;
   for (const TextColumn& c : columns) {

@@ -79,8 +79,8 @@ std::optional<double> noise_of(const std::vector<std::vector<Nanos>>& kinds) {
 
 std::optional<std::string> why_not_kept(const Noise& noise) {
   if (noise.share <= kMostNoise && !noise.load) return std::nullopt;
-  std::string why = fmt::format("medians of the same work lay {:.0f} % apart", noise.share * 100);
-  if (noise.share > kMostNoise) why += fmt::format(", which is above {:.0f} %", kMostNoise * 100);
+  std::string why = fmt::format("repeated medians differed by {:.0f} %", noise.share * 100);
+  if (noise.share > kMostNoise) why += fmt::format(" (limit {:.0f} %)", kMostNoise * 100);
   if (noise.load) why += "; " + *noise.load;
   return why;
 }

@@ -8,6 +8,7 @@
 #include "lib/exec/backend.hpp"
 #include "lib/exec/driver_call.hpp"
 #include "lib/measure/device_state.hpp"
+#include "lib/report/fault_words.hpp"
 
 namespace mgpu {
 namespace {
@@ -87,8 +88,7 @@ namespace {
 std::optional<std::string> load_above(const TelemetryFigures& host, double most) {
   const auto& load = host[Gauge::other_load];
   if (!load || load->mean <= most) return std::nullopt;
-  return fmt::format("other programs used about {:.0f} % of the cores",
-                     std::round(load->mean * 10) * 10);
+  return other_load_words(std::span(&load->mean, 1));
 }
 
 }  // namespace

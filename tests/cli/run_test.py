@@ -8,6 +8,8 @@ import json
 import os
 import pty
 import random
+import re
+import shlex
 import signal
 import subprocess
 import sys
@@ -308,11 +310,17 @@ class Ends(Case):
         self.assertIn("merkle", process.stdout.readline())
         early = json.loads(file.read_text())
         process.send_signal(signal.SIGINT)
-        process.communicate(timeout=120)
+        err = process.communicate(timeout=120)[1]
         self.assertEqual(process.returncode, 130)
         late = json.loads(file.read_text())
         self.assertFalse(early["complete"] or late["complete"])
         self.assertEqual(late["runs"][: len(early["runs"])], early["runs"])
+        done = sum(run["status"] == "ok" for run in late["runs"])
+        said = re.search(r"interrupted: (\d) of 2 rows were measured; continue with: mgpu-bench (.*)",
+                         err)
+        self.assertEqual(int(said[1]), done)
+        self.good(*shlex.split(said[2]))
+        self.assertTrue(json.loads(file.read_text())["complete"])
 
     def test_a_reader_that_goes_away_does_not_stop_the_measurement(self):
         file = self.folder / "r.json"

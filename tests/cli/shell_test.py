@@ -112,7 +112,7 @@ class Sentences(Case):
             document["runs"][0]["bottleneck"]["name"] = name
             file.write_text(json.dumps(document))
             row = next(line for line in self.good("report", file, "--columns",
-                    "bottleneck").out.splitlines() if " single " in line)
+                    "held-back-by").out.splitlines() if " single " in line)
             self.assertEqual(row.split()[-1], result_file.what_if_word(name))
 
 

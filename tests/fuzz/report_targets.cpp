@@ -26,7 +26,7 @@ Report report_of(std::string_view text) { return report_from_json(parse_json(tex
 
 void show(const Report& report) {
   run_tables(report, {});
-  summary_sentences(report);
+  summary_of(report);
   const auto missed = misses(
       report, parse_requirements("--require", "efficiency>=0.9,best:speedup>1,equal:time<=1ms"));
   for (const std::string_view kind : export_kinds()) exported(kind, report, missed);

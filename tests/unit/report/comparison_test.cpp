@@ -143,7 +143,7 @@ TEST_CASE("a change within the floor is none; the floor may be asked for, and is
 TEST_CASE("too few samples are said, and never give a verdict") {
   const ComparisonRow few = times(timed(10, 4), timed(20, 4));
   CHECK(few.change == Change::inconclusive);
-  CHECK(few.reason.find("4 and 4 samples") == 0);
+  CHECK(few.reason == "only 4 samples each, at least 5 needed");
   CHECK_FALSE(few.test);
   CHECK(few.ratio->ratio == doctest::Approx(2));
   // P = 0.008, corrected for four rows.
@@ -157,8 +157,41 @@ TEST_CASE("too few samples are said, and never give a verdict") {
   fresh.runs[0].metrics.speedup = *base.runs[0].metrics.speedup * 2;
   const ComparisonRow speedup = row_of(compared(base, fresh), "equal", Compared::speedup);
   CHECK(speedup.ratio->ratio == doctest::Approx(2));
-  CHECK(speedup.reason.find("1 and 1 samples") == 0);
+  CHECK(speedup.reason == "only 1 sample each, at least 5 needed");
+  CHECK(times(timed(10, 3), timed(10, 1)).reason == "only 3 and 1 samples, at least 5 needed");
   CHECK(times(base, fresh).change == Change::same);
+}
+
+TEST_CASE("a change is no verdict if other programs used the cores, unless rounds alternated") {
+  const Report base = timed(10);
+  Report slow = timed(20);
+  slow.runs[0].warnings = {"other programs used about 20 % of the cores"};
+  CHECK(times(base, slow).change == Change::regression);
+  slow.runs[0].warnings = {"other programs used about 90 % of the cores"};
+  const Comparison busy = compared(base, slow);
+  CHECK(row_of(busy, "equal").change == Change::inconclusive);
+  CHECK(row_of(busy, "equal").reason ==
+        "other programs used about 90 % of the cores: repeat when idle, or with --interleave");
+  CHECK(busy.withheld() == 3);  // time, speed-up, efficiency
+  CHECK(busy.count(Change::regression) == 0);
+  const Comparison better = compared(slow, base);
+  CHECK(row_of(better, "equal").change == Change::inconclusive);
+  CHECK(better.withheld() == 0);
+  Report same = base;
+  same.runs[0].warnings = slow.runs[0].warnings;
+  CHECK(times(base, same).change == Change::same);
+  const std::vector<Report> before(12, base), after(12, slow);
+  CHECK(compare_reports(before, after, {}).count(Change::regression) > 0);
+}
+
+TEST_CASE("the reason is p if only that is what fails") {
+  Report slow = timed(20);
+  for (const std::size_t k : {3, 7}) slow.runs[0].samples[k] = from_seconds(9e-3);
+  CompareOptions options;
+  options.alpha = 1e-5;
+  const ComparisonRow row = row_of(compared(timed(10), slow, options), "equal");
+  CHECK(row.change == Change::inconclusive);
+  CHECK(row.reason == "the interval is beyond the floor, but p is above --alpha 1e-05");
 }
 
 TEST_CASE("a speed-up that cannot be is no change, whichever side has it") {

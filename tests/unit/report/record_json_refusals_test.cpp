@@ -174,7 +174,7 @@ TEST_CASE("no number in a result, however wrong, does harm") {
       try {
         const Report report = report_from_json(json);
         run_tables(report, {});
-        summary_sentences(report);
+        summary_of(report);
         check_chrome_trace(to_chrome_trace(report));
         ++shown;
       } catch (const Error& error) {

@@ -60,8 +60,8 @@ TEST_CASE("a count pays from the first size on from which it is always faster th
   CHECK(sweeps[0].size_name == "items");
   CHECK(sweeps[0].counts == std::vector<std::size_t>{1, 2});  // nothing is predicted for more CPUs
   CHECK(sweep_sentences(sweeps[0]) ==
-        std::vector<std::string>{
-            "2 devices pay from 2^14 items on; at 2^12 they take 1.12 times as long as fewer."});
+        std::vector<std::string>{"2 devices are faster from 2^14 items upwards; at 2^12 they take "
+                                 "1.12 times as long as fewer."});
   const std::string table = sweep_tables(report, {});
   CHECK(table.find("2^16") != std::string::npos);
   CHECK(table.find("1.78") != std::string::npos);
@@ -74,13 +74,15 @@ TEST_CASE("what the noise does not tell apart does not pay; nor is a failed case
   for (const int exponent : {10, 12, 14})
     add(report, exponent, microseconds(100), microseconds(101));
   CHECK(sweep_sentences(size_sweeps(report)[0]) ==
-        std::vector<std::string>{"2 devices pay at no size up to 2^14 items: there they take 1.01 "
-                                 "times as long as fewer."});
+        std::vector<std::string>{
+            "2 devices are not faster at any size up to 2^14 items; at 2^14 they take 1.01 "
+            "times as long as fewer."});
   report.runs.back().status = Status::failed;
   CHECK_FALSE(size_sweeps(report)[0].rows.back().cells[1]);
   CHECK(sweep_sentences(size_sweeps(report)[0]) ==
-        std::vector<std::string>{"2 devices pay at no size up to 2^12 items: there they take 1.01 "
-                                 "times as long as fewer."});
+        std::vector<std::string>{
+            "2 devices are not faster at any size up to 2^12 items; at 2^12 they take 1.01 "
+            "times as long as fewer."});
 }
 
 TEST_CASE("a speed-up that so many devices cannot give is marked") {
@@ -123,7 +125,7 @@ TEST_CASE("GPUs that are not there are predicted for resident samples, and not o
   const std::vector<std::string> sentences = sweep_sentences(sweeps[0]);
   REQUIRE(sentences.size() == 3);
   CHECK(sentences[0].starts_with(
-      "2 devices would pay, as predicted, from 2^12 items on; at 64 they take"));
+      "2 devices are predicted to be faster from 2^12 items upwards; at 64 they take"));
   CHECK(sweeps[1].counts == std::vector<std::size_t>{1});
   CHECK(sweep_sentences(sweeps[1]) ==
         std::vector<std::string>{"How more devices would share the host link is not known."});

@@ -82,7 +82,7 @@ struct Variant {
   std::vector<std::size_t> runs;
   std::function<void(Report&, RunRecord& last)> change{};
   bool faults = false;  // includes those that belong to no case
-  unsigned width = 110;
+  unsigned width = 80;
 };
 
 const Variant kVariants[] = {
@@ -246,6 +246,47 @@ const Variant kVariants[] = {
        r.devices[1].handicap.slow = 3;
        r.exchange_notes = {"staged between all devices: libcuda.so.1 cannot be loaded"};
      }},
+    {"a strategy, and auto that chose it",
+     {0, 2, 3},
+     [](Report& r, RunRecord& run) {
+       disturb_no_longer(run), follow(run, r.runs[1], 100);
+       run.strategy = "auto", run.strategy_params.clear();
+       run.plan.chosen = PlanChosen{"dynamic", {"0:0", "0:1"}, {}};
+     }},
+    {"equal shares that are all of one device's, as there is one granule",
+     {1},
+     [](Report&, RunRecord& run) {
+       run.per_device[0].parts.items = 100'000, run.per_device[1].parts.items = 0;
+       run.plan.work = PlannedWork{100'000, 131'072, {}, 0};
+     }},
+    {"strategies that do not apply to iterative work",
+     {0, 1, 3, 4},
+     [](Report& r, RunRecord& run) {
+       r.runs[2].strategy = "guided", r.runs[2].strategy_params.clear();
+       for (RunRecord* one : {&r.runs[2], &run}) {
+         one->status = Status::unsupported;
+         one->reason = "not applicable: the work iterates over a fixed partition";
+       }
+       run.strategy = "stealing";
+     }},
+    {"one result that was not verified",
+     {0, 1},
+     [](Report&, RunRecord& run) { run.verify.status = VerifyStatus::off; }},
+    {"no result that was verified",
+     {0},
+     [](Report&, RunRecord& run) { run.verify.status = VerifyStatus::off; }},
+    {"slightly more than the ideal",
+     {0, 1, 2},
+     [](Report&, RunRecord& run) { run.metrics.efficiency = 1.02; }},
+    {"load of other programs that differs is one fact",
+     {0, 1, 2, 3},
+     [](Report& r, RunRecord& run) {
+       disturb_no_longer(run);
+       for (std::size_t k = 0; k < 4; ++k)
+         r.runs[k].warnings = {k == 2 ? "other programs used about 100 % of the cores"
+                                      : "other programs used about 70 % of the cores"};
+       set_interval(r.runs[2], 700'000, 2'000'000);
+     }},
     {"parameters that differ between cases",
      {0, 1},
      [](Report&, RunRecord& run) { run.params["tree"] = std::string("rfc6962"); }},
@@ -281,7 +322,6 @@ TEST_CASE("tables and closing words of the sample report are the golden ones at 
     const TableStyle style{width, false};
     text += device_table(devices_in(report), style) + '\n' + run_tables(report, style) + '\n';
   }
-  text += summary_sentences(report);
   CHECK(golden("report.txt", text) == text);
 }
 
@@ -294,7 +334,7 @@ TEST_CASE("tables and closing words of its variants are the golden ones") {
     if (!variant.faults) report.faults.clear();
     if (variant.change) variant.change(report, report.runs.back());
     text += "== " + std::string(variant.title) + "\n" + run_tables(report, {variant.width, false}) +
-            summary_sentences(report) + "\n";
+            "\n";
   }
   CHECK(golden("report_variants.txt", text) == text);
 }
@@ -321,7 +361,7 @@ TEST_CASE("calibrations are shown as in the golden file, one unit a column") {
 
 TEST_CASE("of no runs nothing is said") {
   CHECK(run_tables(Report{}, {100, false}).empty());
-  CHECK(summary_sentences(Report{}).empty());
+  CHECK(summary_of(Report{}).empty());
 }
 
 TEST_CASE("no line of a table is wider than asked") {
@@ -358,7 +398,35 @@ TEST_CASE("columns without room are named below the tables, and columns can be c
   const std::string chosen = run_tables(report, style);
   CHECK(chosen.find("dev  overlap  residue\n") != std::string::npos);
   CHECK(chosen.find("hidden: overlap") == std::string::npos);
-  CHECK(run_column_names().front() == "time");
+  CHECK(run_column_names().front() == "shares");
+}
+
+TEST_CASE("a table of devices is added on request, with the share and the times of each") {
+  TableStyle style{100, false};
+  CHECK(run_tables(sample_report(), style).find("waiting") == std::string::npos);
+  style.per_device = true;
+  const std::string text = run_tables(sample_report(), style);
+  CHECK(text.find("Devices, in the sample nearest the median") != std::string::npos);
+  CHECK(text.find("0:1     25,000     25") != std::string::npos);
+}
+
+TEST_CASE("all tables of a report have the same columns") {
+  Report report = sample_report();
+  report.runs.back().strategy = std::string(40, 's');
+  for (const unsigned width : {80u, 100u, 120u}) {
+    std::vector<std::string> heads;
+    for (const std::string& table : separate_run_tables(report, {width, false})) {
+      std::istringstream words(table.substr(table.find("strategy")));
+      std::string head;
+      std::getline(words, head);
+      std::istringstream columns(head);
+      head.clear();
+      for (std::string word; columns >> word;) head += word + ' ';
+      heads.push_back(head);
+    }
+    REQUIRE(heads.size() == 2);
+    CHECK(heads[0] == heads[1]);
+  }
 }
 
 TEST_CASE("prose is broken between words on a terminal, goes on indented, and is left elsewhere") {
@@ -366,7 +434,8 @@ TEST_CASE("prose is broken between words on a terminal, goes on indented, and is
   CHECK(wrapped_prose(text, {12, false, true}, 2) ==
         "alpha beta\n  gamma\n  delta\nshort\n" + std::string(30, 'x') + "\n  y\n");
   CHECK(wrapped_prose(text, {12, false, false}, 2) == text);
-  CHECK(widest_line(wrapped_prose(summary_sentences(sample_report()), {60, false, true}, 2)) <= 60);
+  CHECK(widest_line(wrapped_prose(summary_of(sample_report()).at(0).text + '\n', {60, false, true},
+                                  2)) <= 60);
   // A list of words longer than a line is broken after a bar; other texts are not.
   const TableStyle style{40, false, true};
   CHECK(wrapped_prose("    --family normal|gamma|beta|dirichlet|categorical|poisson: of all\n",
@@ -374,6 +443,9 @@ TEST_CASE("prose is broken between words on a terminal, goes on indented, and is
         "    --family normal|gamma|beta|\n      dirichlet|categorical|poisson: of\n      all\n");
   CHECK(wrapped_prose("    --precision of the inputs fp32|fp64|3xtf32: of sums\n", style, 6) ==
         "    --precision of the inputs\n      fp32|fp64|3xtf32: of sums\n");
+  // A number stays with its unit.
+  CHECK(wrapped_prose("it takes 12.5 ms (5 % less)\n", {14, false, true}, 2) ==
+        "it takes\n  12.5 ms (5 %\n  less)\n");
   const std::string path(60, 'x');
   CHECK(wrapped_prose("measurements: " + path + " (report last)\n", style, 2) ==
         "measurements:\n  " + path + "\n  (report last)\n");
