@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Measures strong scaling on one, two, four and eight devices, in parts that can be resumed after an interruption: every suite at sizes from small
 # to filling, every strategy on all devices, one throttled device, the links, and headline cases with their predictions. Writes DIR/page.html
-# (scripts/campaign_page.py) at the end. Call it again with the same arguments until it says that it is complete.
+# (scripts/campaign_page.py) at the end and at the limit. Call it again with the same arguments until it says that it is complete.
 set -euo pipefail
 root=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd)
 

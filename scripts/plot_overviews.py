@@ -7,13 +7,13 @@ import textwrap
 import matplotlib.pyplot as plt
 from matplotlib.ticker import FuncFormatter, LogLocator
 
-from plot_style import AT_MOST, GREY, ON_WHITE, drawn_as, duration_axis, headline, legend_below, si, with_prefix
+from plot_style import AT_MOST, GREY, drawn_as, duration_axis, headline, legend_below, si, with_prefix
 from result_file import get, number, percent, plural, power
 from result_series import DASHES, MARKS, RED
 
 CEILINGS = {"memory": GREY, "host link": "#B07800"}  # other ceilings have the colour of computing
 PROBLEMS, POINTS_NAMED = 10, 8  # most of each
-NAMES_APART, NAME_WIDTH = 0.042, 44  # line distance relative to the picture's height; characters
+NAMES_APART, NAME_WIDTH = 0.042, 34  # line distance relative to the picture's height; characters
 
 
 def sizes(sweep, look):
@@ -134,18 +134,15 @@ def short_number(value, _):
 
 
 def name_points(axes, points, low, high):
-    """Names the points, if there are few, on the side of all where the frame has more room: the names keep a vertical distance, and a line leads
-    from each to its point."""
+    """Names the points beside the axes, if there are few: the names keep a vertical distance, and a line leads from each to its point."""
     if len(points) > POINTS_NAMED:
         return
-    xs, (left, right) = [p.intensity for p in points], axes.get_xlim()
-    on_left = min(xs) / left > right / max(xs)
-    last, lines_before, x = 0, 1, min(xs) / 1.5 if on_left else 1.5 * max(xs)
+    last, lines_before = 0, 1
     of_one = len({point.title for point in points}) == 1  # whose title is above the picture
     for point in sorted(points, key=lambda p: (p.rate, -p.intensity)):
         lines = textwrap.wrap(("" if of_one else f"{point.title}, ") + f"{plural(point.case.n, 'device')}: {point.words}", NAME_WIDTH)
         y = max(point.rate, last * (high / low) ** (NAMES_APART * (lines_before + len(lines)) / 2))
         last, lines_before = y, len(lines)
-        axes.annotate("\n".join(lines), (point.intensity, point.rate), xytext=(x, y),
-                      textcoords="data", fontsize=8, va="center", ha="right" if on_left else "left", bbox=ON_WHITE, zorder=3,
-                      arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.5, "relpos": (on_left, 0.5), "shrinkA": 0, "shrinkB": 4})
+        axes.annotate("\n".join(lines), (point.intensity, point.rate), xytext=(1.03, y),
+                      textcoords=axes.get_yaxis_transform(), fontsize=8, va="center", zorder=3,
+                      arrowprops={"arrowstyle": "-", "color": GREY, "linewidth": 0.5, "relpos": (0, 0.5), "shrinkA": 0, "shrinkB": 4})

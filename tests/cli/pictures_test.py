@@ -207,22 +207,26 @@ class Pictures(Scripts):
         inside = """if True:
             import sys
             sys.path.insert(0, sys.argv[1])
-            import plot_kinds, result_file, result_series
+            from matplotlib.text import Text
+            import plot_kinds, plot_overviews, result_file, result_series
             groups = result_file.groups([("wide.json", result_file.read(sys.argv[2]))])
             look = result_series.looks_of(groups)
             axes = plot_kinds.scaling(groups[0], look).axes[0]
             ends = [y for bars in axes.collections for line in bars.get_segments() for _, y in line]
             print(len(ends) > 2 and max(ends) < axes.get_ylim()[1])
-            figure = plot_kinds.strategies(groups[0], look)
-            figure.canvas.draw()
-            axes = figure.axes[0]
-            frame = axes.get_window_extent()
-            words = [text for text in axes.texts if text.get_text() in ("75/25", "92.6 %")]
-            print(len(words) > 1 and all(text.get_window_extent().x0 > frame.x1 for text in words))
+            roof, = result_series.rooflines(groups)
+            for draw, what in (plot_kinds.strategies, groups[0]), (plot_overviews.roofline, roof):
+                figure = draw(what, look)
+                figure.canvas.draw()
+                axes = figure.axes[0]
+                frame = axes.get_window_extent()
+                words = [t for t in axes.texts if t.get_text() in ("75/25", "92.6 %") or
+                         "81.0 %" in t.get_text()]
+                print(bool(words) and all(Text.get_window_extent(t).x0 > frame.x1 for t in words))
             """
         done = subprocess.run([self.python("matplotlib"), "-c", inside, ROOT / "scripts", file],
                               capture_output=True, text=True, check=True)
-        self.assertEqual(done.stdout.split(), ["True", "True"])
+        self.assertEqual(done.stdout.split(), ["True", "True", "True"])
 
     def test_a_missing_module_is_named_with_the_python_that_lacks_it(self):
         for name in ("matplotlib", "plotly"):
