@@ -58,7 +58,7 @@ SuiteInfo fisher_suite() {
   SuiteInfo info;
   info.name = "fisher";
   info.summary =
-      "Fisher information: of one model from its scores, or at many points of a manifold; split by "
+      "Fisher information of one model from its scores, or at many points of a manifold; split by "
       "points";
   info.size_name = "points";
   info.default_size = std::uint64_t{1} << 16;

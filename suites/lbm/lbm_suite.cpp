@@ -122,8 +122,7 @@ SuiteInfo lbm_suite() {
   SuiteInfo info;
   info.name = "lbm";
   info.summary =
-      "Steps of a D3Q19 lattice Boltzmann method in a box, whose planes are split; devices "
-      "exchange what crosses borders";
+      "Lattice Boltzmann flow (D3Q19) in a box, split by planes or blocks; devices exchange halos";
   info.size_name = "side";
   info.default_size = 128;
   info.quick_size = 32;

@@ -114,7 +114,9 @@ std::vector<std::string> window_values() {
 SuiteInfo msm_suite() {
   SuiteInfo info;
   info.name = "msm";
-  info.summary = "multi-scalar multiplication on an elliptic curve, Pippenger's algorithm";
+  info.summary =
+      "Multi-scalar multiplication on an elliptic curve by Pippenger's algorithm, split by points "
+      "or windows";
   info.size_name = "terms";
   info.default_size = std::uint64_t{1} << 20;
   info.quick_size = std::uint64_t{1} << 11;

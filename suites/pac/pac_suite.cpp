@@ -50,7 +50,7 @@ SuiteInfo pac_suite() {
   SuiteInfo info;
   info.name = "pac";
   info.summary =
-      "phase-amplitude coupling of many series with surrogates, split by batch, channels or "
+      "Phase-amplitude coupling of many series with surrogates, split by batch, channels or "
       "surrogates";
   info.size_name = "batch";
   info.default_size = 64;

@@ -73,8 +73,8 @@ SuiteInfo pinn_suite() {
   SuiteInfo info;
   info.name = "pinn";
   info.summary =
-      "Training of a physics-informed network, whose points are split; devices exchange gradients "
-      "after each step";
+      "Training of a physics-informed network, split by points; devices exchange gradients after "
+      "each step";
   info.size_name = "points";
   info.default_size = 8192;
   info.quick_size = 1024;

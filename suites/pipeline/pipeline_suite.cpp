@@ -33,7 +33,7 @@ SuiteInfo pipeline_suite() {
   SuiteInfo info;
   info.name = "pipeline";
   info.summary =
-      "Batches of records that go through a chain of stages, split by batches or by stages";
+      "Batches of records that pass through a chain of stages, split by batches or by stages";
   info.size_name = "records";
   info.default_size = 1 << 21;
   info.quick_size = 1 << 12;

@@ -50,9 +50,7 @@ SuiteInfo stencil_suite() {
   using Option = SuiteOption::Kind;
   SuiteInfo info;
   info.name = "stencil";
-  info.summary =
-      "Steps of a stencil on a grid, whose layers are split; devices exchange the outermost after "
-      "steps";
+  info.summary = "Stencil steps on a grid, split by layers or blocks; devices exchange halos";
   info.size_name = "side";
   info.default_size = 2048;
   info.quick_size = 256;
