@@ -1,11 +1,16 @@
 #include "app/calibrations.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "app/terminal.hpp"
 #include "lib/base/embedded.hpp"
+#include "lib/base/quote.hpp"
 #include "lib/measure/calibration.hpp"
+#include "lib/predict/suite_rates.hpp"
 #include "lib/session/kernel_variants.hpp"
+#include "lib/session/planning.hpp"
 
 namespace mgpu {
 namespace {
@@ -18,6 +23,24 @@ std::string kernel_text() {
   if (found == kernels.end())
     throw Error(ErrorKind::internal, "there is no kernels/" + std::string(kCalibrationKernels));
   return std::string(found->text);
+}
+
+// Returns the options with these names that were given, as words of a command line.
+std::string given_options(const Settings& settings, std::span<const std::string> names) {
+  std::string words;
+  for (const std::string& name : names)
+    if (const Given* given = settings.find(name))
+      words += fmt::format(" --{} {}", name, shell_word(given->value));
+  return words;
+}
+
+// Tells whether calibrate measures the rate of this problem: it does so with a suite's defaults.
+bool is_calibrated_by_default(const Problem& problem) {
+  Problem standard = problem;
+  for (const SuiteOption& option : problem.suite->options)
+    if (standard.params.options.contains(option.name))
+      standard.params.options[option.name] = option.values.front();
+  return !problem.suite->descriptors && work_of(problem) == work_of(standard);
 }
 
 }  // namespace
@@ -59,6 +82,29 @@ void calibrate_for_run(const Context& context, Backend& backend, std::span<const
   if (afresh) return;  // suite rates are then measured where they are needed
   for (const Problem& problem : session.problems)
     add_cached_rates(problem, devices, store, session.suite_rates, warnings);
+}
+
+void require_calibration(const Context& context, const SessionOptions& session) {
+  const std::optional<Uncalibrated> missing = first_uncalibrated(session);
+  if (!missing) return;
+  const Problem& problem = session.problems.front();
+  const std::string& suite = problem.suite->name;
+  std::vector<std::string> names;
+  for (const SuiteOption& option : problem.suite->options)
+    if (option.kind != SuiteOption::Kind::flag) names.push_back(option.name);
+  const Settings& settings = context.invocation.settings;
+  const std::string options = given_options(settings, names);
+  const std::string devices =
+      given_options(settings, std::vector<std::string>{"devices", "sub-devices", "max-devices"});
+  std::vector<std::string> commands;
+  const bool by_default = is_calibrated_by_default(problem);
+  if (by_default || missing->lacks_capability)
+    commands.push_back(fmt::format("mgpu-bench calibrate {}{}", suite, devices));
+  if (!by_default)
+    commands.push_back(fmt::format("mgpu-bench run {}{}{} -s equal -n 1", suite, options, devices));
+  throw Error(ErrorKind::usage,
+              fmt::format("plan: {} has not been measured on device {}; run first: {}",
+                          suite + options, missing->device, fmt::join(commands, " && ")));
 }
 
 }  // namespace mgpu

@@ -20,4 +20,8 @@ CalibrationStore calibration_store(const Context& context);
 void calibrate_for_run(const Context& context, Backend& backend, std::span<const Device> devices,
                        SessionOptions& session, std::vector<std::string>& warnings, bool measures);
 
+// Throws Error(usage) if `plan` lacks figures for the session's first problem, with the commands
+// that measure them.
+void require_calibration(const Context& context, const SessionOptions& session);
+
 }  // namespace mgpu

@@ -89,7 +89,7 @@ ChildProgram parse_child(const std::string& from, const std::string& text) {
       throw Error(
           ErrorKind::usage,
           fmt::format(
-              "{}: {} cannot be run; accepted with --interleave: [NAME=VALUE ...] [PROGRAM] "
+              "{}: {} cannot be run; expected with --interleave: [NAME=VALUE ...] [PROGRAM] "
               "[OPTION of run ...]",
               from, in_quotes(child.program)));
     }

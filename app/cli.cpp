@@ -7,11 +7,13 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <deque>
 #include <map>
 #include <memory>
 
 #include "app/help_text.hpp"
+#include "app/run_request.hpp"
 #include "app/settings.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
@@ -22,14 +24,15 @@ namespace mgpu {
 namespace {
 
 constexpr const char* kOrLast =
-    ", or one that it kept by itself: last, last~1 and so on; - is standard input";
+    "; last is the newest saved result, last~1 the one before; - is standard input";
 constexpr const char* kScenario = "Scenario";
 
 // Holds the CLI11 commands and options, and the variables that CLI11 binds them to, for one parse.
 class Tree {
  public:
   explicit Tree(std::span<const SuiteInfo> suites)
-      : run_specs_(run_options(suites)),
+      : suites_(suites),
+        run_specs_(run_options(suites)),
         device_specs_(device_options()),
         calibrate_specs_(calibrate_options()),
         links_specs_(links_options()),
@@ -39,7 +42,7 @@ class Tree {
         compare_specs_(compare_options()) {
     app_.require_subcommand(1);
     app_.set_help_flag("-h,--help", "Print this help");
-    app_.set_help_all_flag("--help-all", "Print this help with every option");
+    app_.set_help_all_flag("--help-all", "Print help with every option");
     app_.add_flag("--version", version_, "Print the version of the tool and of its result file");
     app_.footer(kFooter);
     add_devices();
@@ -60,6 +63,7 @@ class Tree {
   }
 
   CLI::App& app() { return app_; }
+  std::span<const SuiteInfo> suites() const { return suites_; }
   bool version() const { return version_; }
   // Returns null for CLI11's own options and for positional arguments.
   const OptionSpec* spec_of(const CLI::Option* option) const {
@@ -96,13 +100,14 @@ class Tree {
                    ->allow_extra_args(false);
       if (spec.kind == OptionSpec::Kind::value) option->expected(1);
     }
-    if (!spec.group.empty()) option->group(spec.group);
+    if (!spec.group.empty() || spec.is_hidden()) option->group(spec.is_hidden() ? "" : spec.group);
     spec_of_[option] = spec;
   }
 
+  // Adds a required word, or any number of words that may be left out.
   void add_arguments(CLI::App* sub, const char* name, const std::string& help, bool required) {
     CLI::Option* option = sub->add_option(name, values_.emplace_back(), help)->option_text(" ");
-    if (required) option->required()->expected(1);
+    if (required) option->required()->expected(1)->allow_extra_args(false);
   }
 
   void add_devices() {
@@ -111,7 +116,7 @@ class Tree {
                             "jq -r '.devices[].uuid'\n");
     for (const OptionSpec& spec : device_specs_) add(sub, spec);
     add(sub, {"json", 0, OptionSpec::Kind::flag, "",
-              "Print everything known about them as JSON (mgpu-bench schema devices)", ""});
+              "Print everything known about them, as JSON (mgpu-bench schema devices)", ""});
     add(sub, color_option());
   }
 
@@ -131,16 +136,17 @@ class Tree {
   }
 
   void add_links() {
-    CLI::App* sub = command(
-        "links", "Measure what moves between devices, and how fast; collectives", kLinksFooter);
+    CLI::App* sub = command("links", "Measure bandwidth and latency between devices; collectives",
+                            kLinksFooter);
     for (const OptionSpec& spec : links_specs_) add(sub, spec);
   }
 
   void add_list() {
     CLI::App* sub = command("list", "List suites, strategies or metrics",
                             "Examples:\n  mgpu-bench list strategies\n  mgpu-bench list suites "
-                            "--json | jq -r '.suites[].name'\n");
+                            "merkle\n  mgpu-bench list suites --json | jq -r '.suites[].name'\n");
     add_arguments(sub, "WHAT", "suites, strategies or metrics", true);
+    add_arguments(sub, "NAME", "Those to list (default: all)", false);
     add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print as JSON (mgpu-bench schema list)", ""});
   }
 
@@ -158,30 +164,31 @@ class Tree {
                 kSimulateFooter);
     add_arguments(sub, "FILE", "A scenario: devices, link and work (mgpu-bench schema scenario)",
                   false);
-    add(sub, {"from", 0, OptionSpec::Kind::value, "RESULT",
-              "Take them from a file saved by run, or from last, last~1, ...", kScenario,
-              OptionSpec::important});
-    add(sub, {"case", 0, OptionSpec::Kind::value, "N",
-              "With --from: the number of the case, from 0 (default: the first with the most "
-              "devices at work)",
-              kScenario, OptionSpec::important});
-    add(sub, {"as-predicted", 0, OptionSpec::Kind::flag, "",
-              "With --from: devices as the case was predicted with, not as its median sample then "
-              "found them",
-              kScenario});
+    add(sub,
+        {"from", 0, OptionSpec::Kind::value, "RESULT",
+         "Simulate the devices and work of a case that run saved, in a file or last, last~1, ..",
+         kScenario, OptionSpec::important});
+    add(sub,
+        {"case", 0, OptionSpec::Kind::value, "N",
+         "With --from: the number of the case, from 0 (default: the first of those with the most "
+         "devices)",
+         kScenario, OptionSpec::important});
+    add(sub,
+        {"as-predicted", 0, OptionSpec::Kind::flag, "",
+         "With --from: use the device speeds that the case was predicted with, not those of its "
+         "median sample",
+         kScenario});
     add(sub, {"grow-to", 0, OptionSpec::Kind::value, "N",
-              "So many devices: those that are not there are like the last one, and so are the "
-              "links to them",
+              "Extend to N devices; added devices and their links are copies of the last one",
               kScenario});
     add(sub, {"nodes", 0, OptionSpec::Kind::list, "N,..",
-              "Strong and weak scaling over so many nodes, each with these devices: 1,2,4 or "
-              "2..1024, which doubles; one table, and "
-              "JSON of its own (mgpu-bench schema scaling)",
+              "Simulate strong and weak scaling over N nodes, each with these devices: 1,2,4 or "
+              "2..1024, in steps of 2; prints one table, or JSON (mgpu-bench schema scaling)",
               kScenario, OptionSpec::important});
     add(sub, {"network", 0, OptionSpec::Kind::list, "NAME=VALUE,..",
               "With --nodes and --from: the network between nodes, "
-              "latency=20us,bandwidth=10GB/s,root=10GB/s (of node 0's link),"
-              "hand-out=5us (for each slice) (default: it costs nothing)",
+              "latency=20us,bandwidth=10GB/s,root=10GB/s (the link of node 0),hand-out=5us (per "
+              "slice) (default: no cost)",
               kScenario});
     for (const OptionSpec& spec : simulate_specs_) add(sub, spec);
   }
@@ -193,11 +200,11 @@ class Tree {
         "  mgpu-bench plan merkle --json | jq -r '.plans[].strategy'\n"
         "  mgpu-bench plan --scenario cluster.json --mode end-to-end\n");
     add_arguments(sub, "SUITE", "The suite to plan", false);
-    add(sub, {"scenario", 0, OptionSpec::Kind::value, "FILE",
-              "Plan the work of this file on its devices and nodes, which need not exist, instead "
-              "of a suite (mgpu-bench schema "
-              "scenario)",
-              kScenario, OptionSpec::important});
+    add(sub,
+        {"scenario", 0, OptionSpec::Kind::value, "FILE",
+         "Plan the work of this file, instead of a suite, on its hypothetical devices and nodes "
+         "(mgpu-bench schema scenario)",
+         kScenario, OptionSpec::important});
     for (const OptionSpec& spec : plan_specs_) add(sub, spec);
   }
 
@@ -206,9 +213,9 @@ class Tree {
         command("report", "Print the tables of a saved result, or export it",
                 "Examples:\n  mgpu-bench report last\n"
                 "  mgpu-bench report r.json --export csv=r.csv --require 'best:efficiency>=0.9'\n");
-    add_arguments(
-        sub, "FILE",
-        std::string("A file saved by run or links, or one that gzip made of it") + kOrLast, true);
+    add_arguments(sub, "FILE",
+                  std::string("A file saved by run or links, compressed by gzip or not") + kOrLast,
+                  true);
     for (const OptionSpec& spec : report_specs_) add(sub, spec);
   }
 
@@ -218,7 +225,7 @@ class Tree {
                 kCompareFooter);
     add_arguments(sub, "RESULT",
                   std::string("BASE and NEW: files saved by run, or by links") + kOrLast +
-                      "; with --interleave what to run",
+                      ". With --interleave: what to run",
                   false);
     for (const OptionSpec& spec : compare_specs_) add(sub, spec);
   }
@@ -228,10 +235,9 @@ class Tree {
                             "Examples:\n  mgpu-bench trace r.json -o r.trace.json     open it in "
                             "https://ui.perfetto.dev\n");
     add_arguments(sub, "FILE", std::string("A file saved by run") + kOrLast, true);
-    add(sub, {"trace", 'o', OptionSpec::Kind::value, "FILE",
-              "Write here instead of to standard output; missing folders are made", ""});
-    add(sub, {"output", 0, OptionSpec::Kind::value, "FILE", "The same as --trace", "", 0,
-              OptionField(), "trace"});
+    add(sub, {"output", 'o', OptionSpec::Kind::value, "FILE",
+              "Write to this file instead of standard output; missing folders are created", ""});
+    add(sub, {"trace", 0, OptionSpec::Kind::value, "FILE", "", "", 0, OptionField(), "output"});
   }
 
   void add_schema() {
@@ -243,11 +249,13 @@ class Tree {
   void add_init() {
     CLI::App* sub = command(
         "init", "Write a first descriptor for an OpenCL kernel of your own",
-        "Example:\n  mgpu-bench init blur.cl >blur.toml && mgpu-bench run --kernel blur.toml\n");
-    add_arguments(sub, "FILE", "The kernel's file", true);
+        "Example:\n  mgpu-bench init blur.cl -o blur.toml && mgpu-bench run --kernel blur.toml\n");
+    add_arguments(sub, "FILE", "An OpenCL C file", true);
     add(sub, {"entry", 0, OptionSpec::Kind::value, "NAME",
-              "Which of its kernels (default: the only one)", ""});
-    add(sub, {"options", 0, OptionSpec::Kind::value, "TEXT", "What its compiler is given", ""});
+              "Name of the kernel (default: the only one in the file)", ""});
+    add(sub, {"options", 0, OptionSpec::Kind::value, "TEXT", "Options of the OpenCL compiler", ""});
+    add(sub, {"output", 'o', OptionSpec::Kind::value, "FILE",
+              "Write to this file instead of standard output; missing folders are created", ""});
   }
 
   void add_completion() {
@@ -265,12 +273,15 @@ class Tree {
   }
 
   void add_help() {
-    CLI::App* sub =
-        command("help", "Print the help of a command", "Example:\n  mgpu-bench help run --all\n");
-    add_arguments(sub, "COMMAND", "The command; without one, all of them are listed", false);
-    add(sub, {"all", 0, OptionSpec::Kind::flag, "", "With every option, as --help-all does", ""});
+    CLI::App* sub = command(
+        "help", "Print the help of a command, or of a suite",
+        "Examples:\n  mgpu-bench help run merkle    the most used options, and the suite's\n"
+        "  mgpu-bench help run --all     every option\n");
+    add_arguments(sub, "COMMAND", "A command, and for run and plan also suites", false);
+    add(sub, {"all", 0, OptionSpec::Kind::flag, "", "Print every option, as --help-all does", ""});
   }
 
+  std::span<const SuiteInfo> suites_;
   std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, links_specs_, plan_specs_,
       simulate_specs_, report_specs_, compare_specs_;
   CLI::App app_{
@@ -290,7 +301,7 @@ void take_flags(const Tree& tree, const CLI::App& sub, Invocation& invocation) {
     if (option->count() == 0) continue;
     const std::vector<std::string>& values = option->results();
     if (option->get_positional()) {
-      invocation.arguments = values;
+      invocation.arguments.insert(invocation.arguments.end(), values.begin(), values.end());
       continue;
     }
     const OptionSpec& spec = *tree.spec_of(option);
@@ -300,6 +311,16 @@ void take_flags(const Tree& tree, const CLI::App& sub, Invocation& invocation) {
   }
 }
 
+OptionText text_of(const OptionSpec& spec) {
+  return {spec.letter == 0 ? "" : std::string(1, spec.letter),
+          spec.name,
+          spec.value_name,
+          spec.help,
+          spec.group.empty() ? "Options" : spec.group,
+          spec.field.words,
+          (spec.uses & OptionSpec::important) != 0};
+}
+
 CommandText describe(const Tree& tree, const CLI::App& sub) {
   CommandText text;
   text.name = sub.get_name();
@@ -307,41 +328,78 @@ CommandText describe(const Tree& tree, const CLI::App& sub) {
   text.footer = sub.get_footer();
   for (const CLI::Option* option : sub.get_options()) {
     if (option->get_positional()) {
-      text.argument = option->get_name();
-      text.argument_help = option->get_description();
-      text.argument_required = option->get_required();
+      text.arguments.push_back(
+          {option->get_name(), option->get_description(), option->get_required()});
       continue;
     }
-    const std::vector<std::string>& letters = option->get_snames();
     const OptionSpec* spec = tree.spec_of(option);
-    text.options.push_back({letters.empty() ? "" : letters.front(), option->get_lnames().at(0),
-                            option->get_option_text(), option->get_description(),
-                            option->get_group(),
-                            spec != nullptr ? spec->field.words : std::vector<std::string>(),
-                            spec == nullptr || (spec->uses & OptionSpec::important) != 0});
+    if (spec == nullptr) {  // CLI11's own
+      const std::vector<std::string>& letters = option->get_snames();
+      text.options.push_back({letters.empty() ? "" : letters.front(),
+                              option->get_lnames().at(0),
+                              "",
+                              option->get_description(),
+                              "Options",
+                              {},
+                              true});
+    } else if (!spec->suites.empty()) {
+      text.has_suites = true;
+    } else if (!spec->is_hidden()) {
+      text.options.push_back(text_of(*spec));
+    }
   }
   return text;
 }
 
 CommandLineText describe_all(const Tree& tree, const CLI::App& app) {
-  CommandLineText text{app.get_description(), app.get_footer(), {}};
+  CommandLineText text{app.get_description(), app.get_footer(), {}, {}};
   for (const CLI::App* sub : app.get_subcommands([](const CLI::App*) { return true; }))
     text.commands.push_back(describe(tree, *sub));
+  for (const SuiteInfo& suite : tree.suites()) {
+    SuiteText& one =
+        text.suites.emplace_back(SuiteText{suite.name, suite.summary, suite.size_name, {}});
+    for (const OptionSpec& spec : suite_options(suite)) one.options.push_back(text_of(spec));
+  }
   return text;
 }
 
-// Returns the help of the command, or of the program if `name` is empty. Throws Error(usage) for an
-// unknown command.
-std::string help_text(Tree& tree, const std::string& name, bool all) {
+// Returns the help of a command, or of the program if there are no words. `words`: the command and
+// its arguments, of which suites select the options of suites. Throws Error(usage) for unknown
+// ones.
+std::string help_text(Tree& tree, std::span<const std::string> words, bool all) {
   const CommandLineText line = describe_all(tree, tree.app());
-  std::string text = name.empty() ? overview_text(line) : "";
-  if (!name.empty() && std::none_of(line.commands.begin(), line.commands.end(),
-                                    [&](const auto& c) { return c.name == name; }))
-    throw Error(ErrorKind::usage, no_command(name, tree.app()));
-  for (const CommandText& command : line.commands)
-    if (command.name == name || (name.empty() && all))
-      text += (text.empty() ? "" : "\n") + command_text(command, all);
-  return text;
+  std::string text;
+  if (words.empty()) {
+    text = overview_text(line);
+    for (const CommandText& command : line.commands)
+      if (all) text += "\n" + command_text(command, {}, line.suites, true);
+    return text;
+  }
+  const auto command = std::find_if(line.commands.begin(), line.commands.end(),
+                                    [&](const auto& c) { return c.name == words.front(); });
+  if (command == line.commands.end())
+    throw Error(ErrorKind::usage, no_command(words.front(), tree.app(), tree.suites()));
+  const std::span<const std::string> names = words.subspan(1);
+  std::vector<std::string> chosen;
+  if (!names.empty() && !command->has_suites)
+    throw Error(ErrorKind::usage, fmt::format("help: {} is one argument too many: {} has no suites",
+                                              in_quotes(names.front()), command->name));
+  if (!names.empty())
+    for (const SuiteInfo* suite : choose_suites("help " + command->name, names, tree.suites()))
+      chosen.push_back(suite->name);
+  return command_text(*command, chosen, line.suites, all);
+}
+
+// Returns the command on the line, and the suites after it; nothing if there is no command.
+std::vector<std::string> words_for_help(const CLI::App& app) {
+  std::vector<std::string> words;
+  for (const CLI::App* sub : app.get_subcommands()) {
+    words.push_back(sub->get_name());
+    for (const CLI::Option* option : sub->get_options())
+      if (option->get_name() == "SUITE")
+        words.insert(words.end(), option->results().begin(), option->results().end());
+  }
+  return words;
 }
 
 }  // namespace
@@ -357,21 +415,24 @@ Invocation parse_command_line(std::span<const std::string> argv, std::span<const
   CLI::App& app = tree.app();
   Invocation invocation;
   std::vector<std::string> words(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
-  refuse_unknown_command(app, words);
+  refuse_unknown_command(app, words, suites);
   refuse_long_names_behind_one_dash(app, words);
-  const std::string first = words.empty() ? "" : words.front();
-  const std::string called = first.starts_with('-') ? "" : first;
+  if (words.empty()) {
+    invocation.text = help_text(tree, {}, false);
+    invocation.code = ExitCode::usage;
+    return invocation;
+  }
   std::reverse(words.begin(), words.end());  // CLI11 expects them in reverse
   try {
     app.parse(words);
   } catch (const CLI::CallForHelp&) {
-    invocation.text = help_text(tree, called, false);
+    invocation.text = help_text(tree, words_for_help(app), false);
     return invocation;
   } catch (const CLI::CallForAllHelp&) {
-    invocation.text = help_text(tree, called, true);
+    invocation.text = help_text(tree, words_for_help(app), true);
     return invocation;
   } catch (const CLI::ParseError& error) {
-    if (!tree.version()) refuse(error, app, argv);
+    if (!tree.version()) refuse(error, app);
   }
   if (tree.version()) {
     invocation.text = version_text;
@@ -381,8 +442,9 @@ Invocation parse_command_line(std::span<const std::string> argv, std::span<const
   invocation.command = sub.get_name();
   take_flags(tree, sub, invocation);
   if (invocation.command == "help") {
-    const std::string name = invocation.arguments.empty() ? "" : invocation.arguments.front();
-    return {"", help_text(tree, name, invocation.settings.is_on("all")), {}, {}, {}};
+    Invocation help;
+    help.text = help_text(tree, invocation.arguments, invocation.settings.is_on("all"));
+    return help;
   }
   const std::span<const OptionSpec> specs = tree.specs(invocation.command);
   offer_environment(invocation.settings, specs, environment);
@@ -410,8 +472,10 @@ std::vector<std::string> command_names(const CLI::App& app) {
 
 std::vector<std::string> long_names(const CLI::App& command) {
   std::vector<std::string> names;
-  for (const CLI::Option* option : command.get_options())
+  for (const CLI::Option* option : command.get_options()) {
+    if (option->get_group().empty()) continue;  // hidden
     for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+  }
   return names;
 }
 
@@ -424,6 +488,13 @@ std::string unknown_letter(const std::string& word, const CLI::App& command) {
     if (option->get_items_expected_max() > 0) break;  // the rest of the word is its value
   }
   return word;
+}
+
+// Returns a text that may begin with a capital as the end of a sentence: "a file saved by run".
+std::string in_a_sentence(std::string text) {
+  if (text.size() > 1 && std::isupper(static_cast<unsigned char>(text[1])) == 0)
+    text[0] = static_cast<char>(std::tolower(static_cast<unsigned char>(text[0])));
+  return text;
 }
 
 // Says that `word` ("--sise", "--sise=4", "-sise" or "-qd") is no option of the chosen command, or
@@ -448,12 +519,10 @@ std::string no_option(const std::string& word, const CLI::App& app) {
 
 // Returns the mistake that CLI11 found, reworded where that is clearer: the option, its value, what
 // is expected.
-std::string explain(const CLI::ParseError& error, const CLI::App& app,
-                    std::span<const std::string> argv) {
+std::string explain(const CLI::ParseError& error, const CLI::App& app) {
   const std::string what = error.what();
   const std::string name = what.substr(0, what.find(':'));
   const bool none_chosen = app.get_subcommands().empty();
-  if (none_chosen && argv.size() > 1 && !argv[1].starts_with('-')) return no_command(argv[1], app);
   const std::vector<std::string> extra = app.remaining(true);
   if (!none_chosen && !extra.empty() && !extra.front().starts_with('-'))
     return fmt::format("{}: {} is one argument too many", app.get_subcommands().front()->get_name(),
@@ -462,14 +531,19 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app,
     return no_option(extra.empty() ? what : extra.front(), app);
   // CLI11 takes the value of an unknown option for one argument too many.
   if (!extra.empty() && extra.front().starts_with('-')) return no_option(extra.front(), app);
-  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr && none_chosen) {
-    return "a command is required; expected: " + joined(command_names(app));
+  if (dynamic_cast<const CLI::RequiredError*>(&error) != nullptr) {
+    if (none_chosen) return "a command is required; expected: " + joined(command_names(app));
+    const CLI::App& command = *app.get_subcommands().front();
+    for (const CLI::Option* option : command.get_options())
+      if (option->get_required() && option->count() == 0)
+        return fmt::format("{} needs {}: {}", command.get_name(), option->get_name(),
+                           in_a_sentence(option->get_description()));
   }
   if (dynamic_cast<const CLI::ArgumentMismatch*>(&error) != nullptr) {
     if (what.find("missing") != std::string::npos) return name + ": its value is missing";
     return name.starts_with('-') || none_chosen
                ? name + ": given more than once"
-               : fmt::format("{}: more than one {} is given, accepted is one",
+               : fmt::format("{}: more than one {} is given; expected: one",
                              app.get_subcommands().front()->get_name(), name);
   }
   if (dynamic_cast<const CLI::ConversionError*>(&error) != nullptr)
@@ -479,17 +553,24 @@ std::string explain(const CLI::ParseError& error, const CLI::App& app,
 
 }  // namespace
 
-std::string no_command(const std::string& name, const CLI::App& app) {
+std::string no_command(const std::string& name, const CLI::App& app,
+                       std::span<const SuiteInfo> suites) {
+  if (std::any_of(suites.begin(), suites.end(),
+                  [&](const auto& suite) { return suite.name == name; }))
+    return fmt::format(
+        "there is no command {}; it is a suite: mgpu-bench run {}, mgpu-bench help "
+        "run {}",
+        in_quotes(name), name, name);
   const std::vector<std::string> known = command_names(app);
   return fmt::format("there is no command {}; expected: {}{}", in_quotes(name), joined(known),
                      did_you_mean(name, known));
 }
 
-void refuse(const CLI::ParseError& error, const CLI::App& app, std::span<const std::string> argv) {
+void refuse(const CLI::ParseError& error, const CLI::App& app) {
   const auto chosen = app.get_subcommands();
   const std::string help =
       chosen.empty() ? "mgpu-bench --help" : "mgpu-bench " + chosen.front()->get_name() + " --help";
-  const std::string why = explain(error, app, argv);
+  const std::string why = explain(error, app);
   std::string line = fmt::format("{}{} see {}", why, why.ends_with('?') ? "" : ";", help);
   std::replace(line.begin(), line.end(), '\n', ' ');
   throw Error(ErrorKind::usage, line);
@@ -512,13 +593,13 @@ void refuse_long_names_behind_one_dash(const CLI::App& app, std::span<const std:
   }
 }
 
-void refuse_unknown_command(const CLI::App& app, std::span<const std::string> words) {
+void refuse_unknown_command(const CLI::App& app, std::span<const std::string> words,
+                            std::span<const SuiteInfo> suites) {
   if (words.empty() || words.front().starts_with('-')) return;
   const std::vector<std::string> known = command_names(app);
-  if (std::find(known.begin(), known.end(), words.front()) == known.end())
-    throw Error(ErrorKind::usage, no_command(words.front(), app) +
-                                      (did_you_mean(words.front(), known).empty() ? ";" : "") +
-                                      " see mgpu-bench --help");
+  if (std::find(known.begin(), known.end(), words.front()) != known.end()) return;
+  const std::string what = no_command(words.front(), app, suites);
+  throw Error(ErrorKind::usage, what + (what.ends_with('?') ? "" : ";") + " see mgpu-bench --help");
 }
 
 }  // namespace mgpu

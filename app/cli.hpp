@@ -7,20 +7,22 @@
 #include <string>
 #include <vector>
 
+#include "app/exit_codes.hpp"
 #include "app/settings.hpp"
 
 namespace mgpu {
 
 struct Invocation {
-  // "devices", "list", ...; empty: print `text` and exit with code 0 (help, version)
-  std::string command;
-  std::string text;
+  std::string command;  // "devices", "list", ...; empty: print `text` and exit with `code`
+  std::string text;     // help or version
+  ExitCode code = ExitCode::ok;
   Settings settings;                   // merged from all layers
   std::vector<std::string> arguments;  // the words that are not options
   std::vector<std::string> warnings;
 };
 
-// Parses the command line; help and --version end with a text. Throws Error(usage) for a mistake,
+// Parses the command line; help and --version end with a text, and so does an empty command line,
+// with the exit code of a mistake. Throws Error(usage) for a mistake,
 // Error(input) for an unreadable --config. CLI11's own exit codes (103 to 109) never get out.
 Invocation parse_command_line(std::span<const std::string> argv, std::span<const SuiteInfo> suites,
                               const Environment& environment, const std::string& version_text);
@@ -35,30 +37,42 @@ struct OptionText {
   // Needed by most people: the help of a command with many options lists these first.
   bool important = false;
 };
+// A word that is no option: "SUITE". One that is not required may be repeated.
+struct ArgumentText {
+  std::string name, help;
+  bool required = false;
+};
 struct CommandText {
   std::string name, help, footer;
-  // The words that are not options: "SUITE"; empty when there are none.
-  std::string argument, argument_help;
-  bool argument_required = false;
+  std::vector<ArgumentText> arguments;
+  std::vector<OptionText> options;  // those that do not depend on a suite
+  bool has_suites = false;          // takes the options of suites, too
+};
+struct SuiteText {
+  std::string name, help, size_name;
+  // Replace the options of the same name of a command that takes them.
   std::vector<OptionText> options;
 };
 struct CommandLineText {
   std::string help, footer;
   std::vector<CommandText> commands;
+  std::vector<SuiteText> suites;
 };
 CommandLineText describe_command_line(std::span<const SuiteInfo> suites);
 
-// Returns "there is no command "merkel"; expected: ...; did you mean ...?"
-std::string no_command(const std::string& name, const CLI::App& app);
+// Returns "there is no command "merkel"; expected: ...; did you mean ...?", or of a suite that it
+// is one.
+std::string no_command(const std::string& name, const CLI::App& app,
+                       std::span<const SuiteInfo> suites);
 
 // Throws Error(usage) with the message of CLI11, reworded where that is clearer, and the help to
 // read.
-[[noreturn]] void refuse(const CLI::ParseError& error, const CLI::App& app,
-                         std::span<const std::string> argv);
+[[noreturn]] void refuse(const CLI::ParseError& error, const CLI::App& app);
 
 // Throws Error(usage) if the first word is no command, even if --help follows: "mgpu-bench merkel
 // --help" is a mistake.
-void refuse_unknown_command(const CLI::App& app, std::span<const std::string> words);
+void refuse_unknown_command(const CLI::App& app, std::span<const std::string> words,
+                            std::span<const SuiteInfo> suites);
 
 // Throws Error(usage) for "-size 4", which would be read as "--strategy ize" and a suite "4".
 void refuse_long_names_behind_one_dash(const CLI::App& app, std::span<const std::string> words);
@@ -66,17 +80,17 @@ void refuse_long_names_behind_one_dash(const CLI::App& app, std::span<const std:
 // Texts that follow the options of a command in help: examples, and what its output means.
 inline constexpr const char* kFooter =
     "First steps:\n"
-    "  mgpu-bench devices               what there is\n"
-    "  mgpu-bench run merkle --quick    measure\n"
+    "  mgpu-bench devices               list the devices\n"
+    "  mgpu-bench run merkle --quick    measure one suite\n"
+    "  mgpu-bench help run merkle       the options of run, and those of the suite\n"
     "\n"
     "Every option of run is also an environment variable (--time-limit: MGPU_BENCH_TIME_LIMIT) and "
-    "a key of the --config file "
-    "(time-limit = \"10m\"). A flag wins over the environment, that over the file.\n"
+    "a key of the --config file (time-limit = \"10m\"). A flag wins over the environment, and that "
+    "over the file.\n"
     "\n"
-    "Exit codes: 0 ok, 1 internal error or output not writable, 2 usage, bad input or not "
-    "comparable, 3 a regression, a missing "
-    "case or a requirement not met, 4 inconclusive, 5 a case failed, 6 a result was wrong, 7 no "
-    "device, 77 fewer devices than "
+    "Exit codes: 0 ok, 1 internal error or output not writable, 2 usage (also no command at all), "
+    "bad input or not comparable, 3 a regression, a missing case or a requirement not met, 4 "
+    "inconclusive, 5 a case failed, 6 a result was wrong, 7 no device, 77 fewer devices than "
     "required, 130 and 143 interrupted.\n";
 
 inline constexpr const char* kRunFooter =
@@ -93,12 +107,10 @@ inline constexpr const char* kLinksFooter =
     "Matrices: rows are sources, columns destinations; bidirectional is the sum of both "
     "directions. "
     "GB/s are 10^9 bytes per second.\n"
-    "Collectives, as nccl-tests defines them: algbw = size / time, where the time is that of one "
-    "of up to 20 calls enqueued "
-    "together; busbw = algbw x 2(n-1)/n of all-reduce on n devices, x (n-1)/n of all-gather, "
-    "reduce-scatter and all-to-all, x 1 of "
-    "the others. Every element of every result is checked; what was wrong has no rate, and exit "
-    "code 6.\n"
+    "Collectives, as nccl-tests defines them: algbw = size / time, with the mean time of up to 20 "
+    "calls enqueued together; busbw = algbw x 2(n-1)/n for all-reduce on n devices, x (n-1)/n for "
+    "all-gather, reduce-scatter and all-to-all, x 1 for the others. Every element of every result "
+    "is checked; a wrong result has no rate, and gives exit code 6.\n"
     "\n"
     "Examples:\n"
     "  mgpu-bench links                                       matrices, latencies, all-reduce\n"
@@ -114,7 +126,7 @@ inline constexpr const char* kSimulateFooter =
     "64,256,1024\n"
     "  mgpu-bench simulate --from r.json -s all --trace s.trace.json\n"
     "  mgpu-bench simulate cluster.json -s dynamic,capability --nodes 2..1024\n"
-    "  mgpu-bench schema scenario                             what FILE may hold\n";
+    "  mgpu-bench schema scenario                             the format of FILE\n";
 
 inline constexpr const char* kCompareFooter =
     "Examples:\n"

@@ -5,6 +5,7 @@
 #include "app/device_set.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/output_file.hpp"
 #include "lib/exec/driver_call.hpp"
 
 namespace mgpu {
@@ -20,6 +21,9 @@ ExitCode cmd_init(const Context& context) {
                    [](const SuiteInfo& info) { return info.descriptors.has_value(); });
   if (suite == context.suites.end())
     throw Error(ErrorKind::internal, "no suite takes files of the user's own");
+  const std::string file = text_of("output");
+  OutputFiles outputs;
+  if (!file.empty()) outputs.add(file);
   const std::unique_ptr<Backend> backend = context.make_backend();
   const DeviceSet set = every_device(*backend, context.environment);
   const std::unique_ptr<OpenDevice> device = backend->open(set.devices.front());
@@ -27,9 +31,12 @@ ExitCode cmd_init(const Context& context) {
   attend(*backend, device.get(), [&] {
     text = suite->descriptors->make_template(
         device->resources(),
-        {context.invocation.arguments.at(0), text_of("entry"), text_of("options")});
+        {context.invocation.arguments.at(0), text_of("entry"), text_of("options"), file});
   });
-  print_data(text);
+  if (file.empty())
+    print_data(text);
+  else
+    outputs.at(file).write(text);
   return ExitCode::ok;
 }
 

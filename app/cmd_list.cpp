@@ -34,31 +34,30 @@ std::vector<ListedSuite> listed_suites(std::span<const SuiteInfo> suites) {
   return listed;
 }
 
+// Says what --size counts, and what its default is.
+std::string size_text(const SuiteInfo& suite) {
+  return fmt::format(
+      "--size N,..: {} (default: {})", suite.size_name,
+      suite.descriptors ? "n of the descriptor, with --quick its quick"
+                        : fmt::format("about 100 ms on the fastest device, {} if no rate is known; "
+                                      "with --quick {}",
+                                      suite.default_size, suite.quick_size));
+}
+
 std::string suites_text(std::span<const SuiteInfo> suites) {
   std::string text;
   for (const SuiteInfo& suite : suites) {
-    text += fmt::format("{:<14}{}\n", suite.name, suite.summary);
-    text += fmt::format(
-        "{:<14}--size counts {} (default: chosen by measured rates, {} where there are none; {} "
-        "with --quick)\n",
-        "", suite.size_name, suite.default_size, suite.quick_size);
-    text += fmt::format("{:<14}--input takes {}\n", "", suite.input);
-    std::vector<std::string> modes;
-    for (const Mode& mode : suite.modes) modes.push_back(option_value(mode));
-    text += fmt::format("{:<14}--mode {}\n", "", fmt::join(modes, "|"));
-    for (const SuiteOption& option : suite.options) {
-      const bool flag = option.kind == SuiteOption::Kind::flag;
-      text +=
-          fmt::format("{:<14}--{}{}: {}\n", "", option.name,
-                      flag ? "" : fmt::format(" {}", fmt::join(option.values, "|")), option.help);
-    }
+    text += fmt::format("{:<14}{}\n{:<14}{}\n", suite.name, suite.summary, "", size_text(suite));
+    for (const OptionSpec& option : suite_options(suite))
+      text += fmt::format("{:<14}{}{}: {}\n", "", flag_of(option),
+                          option.value_name.empty() ? "" : " " + option.value_name, option.help);
   }
   return text;
 }
 
-std::string strategies_text() {
+std::string strategies_text(std::span<const StrategyInfo> strategies) {
   std::string text;
-  for (const StrategyInfo& strategy : listed_strategies()) {
+  for (const StrategyInfo& strategy : strategies) {
     text += fmt::format("{:<14}{}\n", strategy.name, strategy.summary);
     for (const StrategyParam& p : strategy.params)
       text += fmt::format("{:<14}{}\n", "", strategy_param_text(strategy, p));
@@ -66,16 +65,31 @@ std::string strategies_text() {
   return text;
 }
 
-std::string metrics_text() {
+std::string metrics_text(std::span<const MetricInfo> metrics) {
   std::size_t width = 0;
-  for (const MetricInfo& metric : all_metrics())
+  for (const MetricInfo& metric : metrics)
     width = std::max(width, std::string_view(metric.name).size());
   std::string text;
-  for (const MetricInfo& metric : all_metrics()) {
+  for (const MetricInfo& metric : metrics) {
     text += fmt::format("{:<{}}  {:<3} {:<6}  {}\n", metric.name, width, metric.unit,
                         metric.higher_is_better ? "higher" : "lower", metric.definition);
   }
   return text;
+}
+
+// Returns the entries with these names, in their own order; all if there are no names. Throws
+// Error(usage) for a name that no entry has.
+template <typename Entry>
+std::vector<Entry> with_names(std::span<const Entry> entries, std::span<const std::string> names,
+                              const std::string& what) {
+  std::vector<std::string> known;
+  for (const Entry& entry : entries) known.emplace_back(entry.name);
+  for (const std::string& name : names) read_word({name, "list " + what}, known);
+  std::vector<Entry> chosen;
+  std::copy_if(entries.begin(), entries.end(), std::back_inserter(chosen), [&](const Entry& entry) {
+    return names.empty() || std::find(names.begin(), names.end(), entry.name) != names.end();
+  });
+  return chosen;
 }
 
 }  // namespace
@@ -93,27 +107,31 @@ std::string strategy_param_text(const StrategyInfo& strategy, const StrategyPara
 }
 
 ExitCode cmd_list(const Context& context) {
+  const Settings& settings = context.invocation.settings;
   const std::string what = context.invocation.arguments.at(0);
   static const std::vector<std::string> accepted{"suites", "strategies", "metrics"};
   read_word({what, "list"}, accepted);
-  const bool suites = what == "suites", strategies = what == "strategies";
-  if (context.invocation.settings.is_on("json")) {
-    ListDocument document;
-    if (suites) {
-      document.suites = listed_suites(context.suites);
-    } else if (strategies) {
-      document.strategies = listed_strategies();
-    } else {
-      document.metrics.assign(all_metrics().begin(), all_metrics().end());
-    }
-    print_json(list_json(document));
+  const auto names = std::span(context.invocation.arguments).subspan(1);
+  ListDocument document;
+  std::string text;
+  if (what == "suites") {
+    const auto suites = with_names(context.suites, names, what);
+    document.suites = listed_suites(suites);
+    text = suites_text(suites);
+  } else if (what == "strategies") {
+    const std::vector<StrategyInfo> all = listed_strategies();
+    document.strategies = with_names(std::span(all), names, what);
+    text = strategies_text(document.strategies);
   } else {
-    const std::string text = suites       ? suites_text(context.suites)
-                             : strategies ? strategies_text()
-                                          : metrics_text();
-    print(
-        wrapped_prose(text, table_style(context.invocation.settings, context.environment), kHang));
+    document.metrics = with_names(all_metrics(), names, what);
+    text = metrics_text(document.metrics);
   }
+  TableStyle style = table_style(settings, context.environment);
+  style.wraps = true;
+  if (settings.is_on("json"))
+    print_json(list_json(document));
+  else
+    print(wrapped_prose(text, style, kHang));
   return ExitCode::ok;
 }
 

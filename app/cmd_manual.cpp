@@ -74,23 +74,33 @@ std::string option_entries(const std::vector<OptionText>& options) {
 }
 
 std::string command_section(const CommandText& command) {
-  std::string argument = command.argument.empty() ? "" : roff(command.argument);
-  if (!argument.empty())
-    argument =
-        command.argument_required ? " \\fI" + argument + "\\fR" : " [\\fI" + argument + "\\fR]...";
-  std::string text =
-      fmt::format(".SS \"{}\"\n\\fBmgpu\\-bench {}\\fR [\\fIOPTION\\fR]...{}\n.PP\n{}.\n",
-                  roff(command.name), roff(command.name), argument, roff(command.help));
-  if (!command.argument.empty()) {
-    text +=
-        fmt::format(".TP\n\\fI{}\\fR\n{}\n", roff(command.argument), roff(command.argument_help));
+  std::string arguments, entries;
+  for (const ArgumentText& argument : command.arguments) {
+    const std::string name = "\\fI" + roff(argument.name) + "\\fR";
+    arguments += argument.required ? " " + name : " [" + name + "]...";
+    entries += fmt::format(".TP\n{}\n{}\n", name, roff(argument.help));
   }
+  std::string text =
+      fmt::format(".SS \"{}\"\n\\fBmgpu\\-bench {}\\fR [\\fIOPTION\\fR]...{}\n.PP\n{}.\n{}",
+                  roff(command.name), roff(command.name), arguments, roff(command.help), entries);
   text += option_entries(command.options);
+  if (command.has_suites) text += ".PP\nThe options of each suite are listed under\n.BR SUITES .\n";
   std::string examples = command.footer;
   while (examples.ends_with('\n')) examples.pop_back();
   if (!examples.empty()) {
     const std::size_t first = examples.find('\n') + 1;  // after "Examples:"
     text += fmt::format(".PP\nExamples:\n.PP\n.nf\n{}\n.fi\n", roff(examples.substr(first)));
+  }
+  return text;
+}
+
+// Formats each suite with its options, as `mgpu-bench list suites` does.
+std::string suite_entries(const CommandLineText& line) {
+  std::string text;
+  for (const SuiteText& suite : line.suites) {
+    text += fmt::format(".SS \"{}\"\n{}.\n\\fB\\-\\-size\\fR counts {}.\n", roff(suite.name),
+                        roff(suite.help), roff(suite.size_name));
+    for (const OptionText& option : suite.options) text += option_entry(option);
   }
   return text;
 }
@@ -124,6 +134,7 @@ ExitCode cmd_manual(const Context& context) {
   std::string commands, variables, device_names;
   for (const CommandText& command : line.commands) commands += command_section(command);
   for (const OptionSpec& option : run_options(context.suites)) {
+    if (option.is_hidden()) continue;
     variables += fmt::format("{}\\fB{}\\fR", variables.empty() ? "" : ",\n", variable_of(option));
   }
   variables += ",\n\\fBMGPU_BENCH_CONFIG\\fR.\n";
@@ -133,6 +144,7 @@ ExitCode cmd_manual(const Context& context) {
   print_data(filled_text("mgpu-bench.1.in", {{"VERSION", context.tool.version},
                                              {"HELP", roff(line.help) + "\n"},
                                              {"COMMANDS", commands},
+                                             {"SUITES", suite_entries(line)},
                                              {"STRATEGIES", strategy_entries()},
                                              {"METRICS", metric_entries()},
                                              {"VARIABLES", variables},

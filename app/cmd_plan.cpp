@@ -114,12 +114,8 @@ ExitCode plan_of_scenario(const Context& context) {
 
 ExitCode cmd_plan(const Context& context) {
   if (context.invocation.settings.has("scenario")) return plan_of_scenario(context);
-  const std::size_t suites = context.invocation.arguments.size();
-  if (suites == 0)
-    throw Error(ErrorKind::usage,
-                "plan: SUITE is missing; expected: one suite, or --scenario FILE");
-  if (suites > 1)
-    throw Error(ErrorKind::usage, "plan: more than one SUITE is given, accepted is one");
+  if (chosen_suites(context.invocation, context.suites).size() != 1)
+    throw Error(ErrorKind::usage, "plan: it needs one SUITE, --kernel FILE or --scenario FILE");
   RunRequest request = read_run_request(context.invocation, context.suites, host_memory());
   if (request.session.problems.size() != 1 || request.sizes == Sizes::sweep)
     throw Error(ErrorKind::usage, "--size: plan takes one size");
@@ -134,6 +130,7 @@ ExitCode cmd_plan(const Context& context) {
   calibrate_for_run(context, *backend, set.devices, request.session, set.warnings, false);
   request.session.devices = std::move(set.devices);
   for (const std::string& warning : set.warnings) print_error("warning: " + warning);
+  require_calibration(context, request.session);
   const std::vector<PlannedCase> cases = plan_problem(*backend, request.session);
   return deliver(context, request.session, cases, request.json);
 }

@@ -54,7 +54,7 @@ NamedScenario read_named_scenario(const Invocation& invocation) {
   if ((from != nullptr) == !invocation.arguments.empty() || invocation.arguments.size() > 1) {
     throw Error(
         ErrorKind::usage,
-        "simulate: expected: one scenario FILE, or --from RESULT; see mgpu-bench simulate --help");
+        "simulate: it needs a scenario FILE or --from RESULT; see mgpu-bench simulate --help");
   }
   if (from != nullptr) return from_result(*from, invocation.settings);
   if (invocation.settings.has("case"))

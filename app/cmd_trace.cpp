@@ -10,7 +10,7 @@ namespace mgpu {
 ExitCode cmd_trace(const Context& context) {
   const Settings& settings = context.invocation.settings;
   const std::string file = context.invocation.arguments.at(0);
-  const Given* output = settings.find("trace");
+  const Given* output = settings.find("output");
   OutputFiles outputs;
   if (output != nullptr) outputs.add(output->value);
   const Report report = read_report(file);

@@ -91,10 +91,10 @@ void read_rounds(const Settings& settings, CompareRequest& request) {
 CompareRequest read_compare_request(const Settings& settings,
                                     const std::vector<std::string>& arguments) {
   if (arguments.size() != 2) {
-    throw Error(ErrorKind::usage, fmt::format("compare: {} given; expected: two results, BASE and "
-                                              "NEW, saved by run; with --interleave "
-                                              "two programs or settings",
-                                              arguments.size()));
+    throw Error(ErrorKind::usage,
+                fmt::format("compare: it needs two saved results, BASE and NEW (with --interleave "
+                            "two programs or settings); {} given",
+                            arguments.size()));
   }
   CompareRequest request;
   request.base = arguments[0];

@@ -64,8 +64,8 @@ std::vector<Device> with_cpus_split(Backend& backend, const std::vector<Device>&
       throw Error(
           ErrorKind::usage,
           fmt::format(
-              "{}: \"{}\" does not suit {} ({}): {}; expected: up to its number of cores ({})",
-              from, parts, device.id, device.name, error.what(), device.compute_units));
+              "{}: {} ({}) cannot be split into {} devices: {}; expected: at most {}, its cores",
+              from, device.id, device.name, parts, error.what(), device.compute_units));
     }
   }
   return split;
@@ -115,19 +115,20 @@ std::vector<Device> selected_devices(Backend& backend, const Backend::Enumeratio
   const std::vector<Device> list =
       names_parts ? with_cpus_split(backend, found.devices, parts, parts_from) : found.devices;
   const Selector::Result result = Selector::parse(selector.value).apply(list);
-  const auto tell = [&](std::string what) {
+  const auto tell = [&](std::string what, const std::string& hint) {
     what = selector.from + ": " + what;
     if (strict)
-      throw Error(ErrorKind::usage,
-                  what + ", which --strict does not accept; `mgpu-bench devices` lists them");
-    set.warnings.push_back(what);
+      throw Error(ErrorKind::usage, what + ", which --strict does not accept" + hint +
+                                        "; `mgpu-bench devices` lists them");
+    set.warnings.push_back(what + hint);
   };
-  for (const std::string& term : result.unmatched) tell(in_quotes(term) + " matches no device");
+  for (const std::string& term : result.unmatched) tell(in_quotes(term) + " matches no device", "");
   for (const Selector::Short& term : result.shorter)
-    tell(fmt::format("{} is more than there are: {}{}", in_quotes(term.written), term.matched,
-                     term.written.starts_with("cpu") && parts == 0
-                         ? "; --sub-devices N makes N devices of a CPU"
-                         : ""));
+    tell(fmt::format("{} asks for more devices than there are ({})", in_quotes(term.written),
+                     term.matched),
+         term.written.starts_with("cpu") && parts == 0
+             ? "; --sub-devices N makes N devices of a CPU"
+             : "");
   std::vector<Device> devices;
   for (const std::size_t index : result.chosen) devices.push_back(list[index]);
   return names_parts ? devices : with_cpus_split(backend, devices, parts, parts_from);

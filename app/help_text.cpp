@@ -15,13 +15,15 @@ constexpr std::size_t kColumn = 26;  // column where the help of an option begin
 // Largest number of options shown at once; a command with more shows the important ones first.
 constexpr std::size_t kMostAtOnce = 14;
 
+std::string prose(const std::string& text) { return wrapped_prose(text, {kWidth, false, true}, 0); }
+
 // Formats one entry: its name, and its help to the right, or below if the name is too long.
 std::string entry(const std::string& name, const std::string& help) {
   const bool fits = name.size() + 4 <= kColumn;
   const std::string indent(kColumn, ' ');
-  const std::string prose = wrapped_prose(indent + help + '\n', {kWidth, false, true}, kColumn);
+  const std::string lines = wrapped_prose(indent + help + '\n', {kWidth, false, true}, kColumn);
   const std::string head = "  " + name;
-  return fits ? head + prose.substr(head.size()) : head + '\n' + prose;
+  return fits ? head + lines.substr(head.size()) : head + '\n' + lines;
 }
 
 std::string option_name(const OptionText& option) {
@@ -48,7 +50,7 @@ std::string footer_text(const std::string& footer) {
   std::string out;
   for (std::string line; std::getline(lines, line);) {
     if (!line.starts_with("  ")) {
-      out += wrapped_prose(line + '\n', {kWidth, false, true}, 0);
+      out += prose(line + '\n');
       continue;
     }
     const std::size_t gap = line.find("   ", 2);
@@ -62,24 +64,47 @@ std::string footer_text(const std::string& footer) {
   return out;
 }
 
-std::string option_groups(const std::vector<OptionText>& options, bool headings) {
+std::string option_groups(const std::vector<OptionText>& options) {
   std::vector<std::string> groups;
   for (const OptionText& option : options)
     if (std::find(groups.begin(), groups.end(), option.group) == groups.end())
       groups.push_back(option.group);
   std::string text;
-  for (const std::string& group : headings ? groups : std::vector<std::string>{"Options"}) {
+  for (const std::string& group : groups) {
     text += fmt::format("\n{}:\n", group);
     for (const OptionText& option : options)
-      if (!headings || option.group == group) text += entry(option_name(option), option.help);
+      if (option.group == group) text += entry(option_name(option), option.help);
   }
   return text;
+}
+
+std::string usage_line(const CommandText& command, std::span<const std::string> chosen) {
+  std::string line = "\nUsage: mgpu-bench " + command.name + " [OPTION]...";
+  if (!chosen.empty()) return fmt::format("{} {}\n", line, fmt::join(chosen, " "));
+  for (const ArgumentText& argument : command.arguments)
+    line += argument.required ? " " + argument.name : " [" + argument.name + "]...";
+  return line + '\n';
+}
+
+// Returns the options that do not depend on a suite, without those that the suites replace and, if
+// not `all`, without less important ones of many.
+std::vector<OptionText> common_options(const CommandText& command,
+                                       const std::vector<OptionText>& of_suites, bool all) {
+  std::vector<OptionText> shown;
+  std::copy_if(
+      command.options.begin(), command.options.end(), std::back_inserter(shown),
+      [&](const OptionText& option) {
+        const bool replaced = std::any_of(of_suites.begin(), of_suites.end(),
+                                          [&](const auto& o) { return o.name == option.name; });
+        return !replaced && (all || command.options.size() <= kMostAtOnce || option.important);
+      });
+  return shown;
 }
 
 }  // namespace
 
 std::string overview_text(const CommandLineText& line) {
-  std::string text = wrapped_prose(line.help + '\n', {kWidth, false, true}, 0);
+  std::string text = prose(line.help + '\n');
   text += "\nUsage: mgpu-bench COMMAND [OPTION]... [ARGUMENT]...\n\nCommands:\n";
   for (const CommandText& command : line.commands)
     text += fmt::format("  {:<12}{}\n", command.name, command.help);
@@ -90,24 +115,32 @@ std::string overview_text(const CommandLineText& line) {
   return text + '\n' + footer_text(line.footer);
 }
 
-std::string command_text(const CommandText& command, bool all) {
-  std::string text = wrapped_prose(command.help + ".\n", {kWidth, false, true}, 0);
-  const std::string argument = command.argument.empty()    ? ""
-                               : command.argument_required ? " " + command.argument
-                                                           : " [" + command.argument + "]...";
-  text += fmt::format("\nUsage: mgpu-bench {} [OPTION]...{}\n", command.name, argument);
-  if (!command.argument.empty()) text += "\n" + entry(command.argument, command.argument_help);
-  std::vector<OptionText> shown;
-  std::copy_if(command.options.begin(), command.options.end(), std::back_inserter(shown),
-               [&](const OptionText& option) {
-                 return all || command.options.size() <= kMostAtOnce || option.important;
-               });
-  text += option_groups(shown, shown.size() == command.options.size());
-  if (shown.size() < command.options.size())
-    text += wrapped_prose(fmt::format("\n{} more options: mgpu-bench {} --help-all\n",
-                                      command.options.size() - shown.size(), command.name),
-                          {kWidth, false, true}, 0);
-  return command.footer.empty() ? text : text + '\n' + footer_text(command.footer);
+std::string command_text(const CommandText& command, std::span<const std::string> chosen,
+                         std::span<const SuiteText> suites, bool all) {
+  std::string text = prose(command.help + ".\n");
+  std::vector<OptionText> of_suites;
+  for (const SuiteText& suite : suites) {
+    const bool is_chosen = std::find(chosen.begin(), chosen.end(), suite.name) != chosen.end();
+    if (!is_chosen && !(all && chosen.empty() && command.has_suites)) continue;
+    of_suites.insert(of_suites.end(), suite.options.begin(), suite.options.end());
+    if (is_chosen)
+      text += prose(
+          fmt::format("\n{}: {}. --size counts {}.\n", suite.name, suite.help, suite.size_name));
+  }
+  text += usage_line(command, chosen);
+  for (const ArgumentText& argument : command.arguments)
+    if (chosen.empty()) text += "\n" + entry(argument.name, argument.help);
+  const std::vector<OptionText> common =
+      common_options(command, chosen.empty() ? std::vector<OptionText>() : of_suites, all);
+  text += chosen.empty() ? option_groups(common) + option_groups(of_suites)
+                         : option_groups(of_suites) + option_groups(common);
+  if (!all && common.size() < command.options.size())
+    text += prose(fmt::format("\nAll options: mgpu-bench help {} --all\n", command.name));
+  if (command.has_suites && chosen.empty() && !all)
+    text += prose(fmt::format("Those of a suite, such as {}: mgpu-bench help {} {}\n",
+                              suites.front().name, command.name, suites.front().name));
+  if (!chosen.empty() || command.footer.empty()) return text;
+  return text + '\n' + footer_text(command.footer);
 }
 
 }  // namespace mgpu

@@ -54,7 +54,7 @@ ExitCode run_main(const std::vector<std::string>& argv, std::unique_ptr<Cluster>
   Invocation invocation = parse();
   if (invocation.command.empty()) {
     print_data(invocation.text);
-    return ExitCode::ok;
+    return invocation.code;
   }
   for (const std::string& warning : invocation.warnings) print_error("warning: " + warning);
   if (launch) cluster = join_ranks(*launch, invocation.command, argv, version, make_own_backend());

@@ -2,6 +2,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <iterator>
 
 #include "app/option_fields.hpp"
@@ -19,7 +20,6 @@ constexpr const char* kDevices = "Devices";
 constexpr const char* kWork = "Work";
 constexpr const char* kMeasurement = "Measurement";
 constexpr const char* kFiles = "Files and output";
-constexpr const char* kSuites = "Options of suites";
 
 // Makes the field that records whether sizes were chosen by auto or sweep; sizes that were given or
 // taken from another result are parameters of the cases. app/problems.cpp reads the rest of --size.
@@ -99,84 +99,80 @@ OptionField chooses_columns(std::vector<std::string> names) {
 std::vector<OptionSpec> own_run_options() {
   return {
       {"devices", 'd', Kind::list, "SEL",
-       "Devices, in order: ranks (0,2), PLATFORM:DEVICE (0:1), gpu, cpu, all, gpu:2, name~TEXT, "
-       "uuid=, pci=, !TERM "
-       "(default: all GPUs, else all CPUs)",
+       "Devices, in this order: ranks (0,2), PLATFORM:DEVICE (0:1), gpu, cpu, all, gpu:2, "
+       "name~TEXT, uuid=, pci=, !TERM (default: all GPUs, else all CPUs)",
        kDevices, in_devices | in_links | in_plan | in_calibrate | important},
-      {"device-filter", 0, Kind::list, "SEL", "The same as --devices", kDevices, 0, OptionField(),
-       "devices"},
+      {"device-filter", 0, Kind::list, "SEL", "", kDevices, 0, OptionField(), "devices"},
       {"sub-devices", 0, Kind::value, "N",
-       "Split each chosen CPU into N equal devices (default: one per core, at most 8, when no "
-       "device is named)",
+       "Split each chosen CPU into N equal devices (default: one per core, at most 8, if no device "
+       "is named)",
        kDevices, in_devices | in_links | in_plan | in_calibrate | important},
-      {"max-devices", 0, Kind::value, "N", "Use at most the first N of them", kDevices,
+      {"max-devices", 0, Kind::value, "N", "Use at most the first N devices", kDevices,
        in_plan | in_calibrate | in_links},
-      {"require-devices", 0, Kind::value, "N", "Exit with 77 when there are fewer than N", kDevices,
-       0, sets_count(&RunRequest::require_devices, 1)},
+      {"require-devices", 0, Kind::value, "N",
+       "Exit with code 77 if there are fewer than N devices", kDevices, 0,
+       sets_count(&RunRequest::require_devices, 1)},
       {"strict", 0, Kind::flag, "",
-       "Treat device terms that match nothing or too few devices, skipped cases and lost devices "
-       "as "
-       "errors",
+       "Fail on device selectors that match nothing or too few devices, on skipped cases and on "
+       "lost devices",
        kDevices, in_plan | in_calibrate | in_simulate | in_links, sets_flag(&RunRequest::strict)},
       {"recalibrate", 0, Kind::flag, "",
-       "Measure the devices again instead of using cached figures", kDevices,
+       "Measure the capabilities of the devices again instead of using the cache", kDevices,
        in_calibrate | not_confirmed},
       {"no-cache", 0, Kind::flag, "",
-       "Neither use nor cache measurements of what the devices can do", kDevices,
+       "Neither read nor write the cache of what was measured of the devices", kDevices,
        in_plan | in_calibrate},
       {"device-counts", 0, Kind::list, "N,..",
-       "Measure with the first N devices, for each N (default: all of them)", kDevices,
+       "Measure with the first N devices, for each N (default: all devices)", kDevices,
        in_simulate | in_links | not_confirmed | important},
       {"slow", 0, Kind::list, "DEV=FACTOR",
-       "Slow devices down on purpose: 0=2.5, gpu=2, 0=2@0.5 (from half of the work on), 0=2@20ms; "
-       "DEV is a rank among the chosen "
-       "devices or any term of --devices",
+       "Slow devices down on purpose: 0=2.5, gpu=2, 0=2@0.5 (after half of the work), 0=2@20ms; "
+       "DEV is a rank among the chosen devices or any term of --devices",
+       kDevices, important},
+      {"cap-memory", 0, Kind::list, "DEV=SIZE", "Limit the memory that devices have: 0=512MiB",
        kDevices},
-      {"cap-memory", 0, Kind::list, "DEV=SIZE",
-       "Let devices have no more memory than this: 0=512MiB", kDevices},
-      {"memory-pool-size-mb", 0, Kind::value, "N",
-       "Hold at most N MiB of memory on each device; what does not fit goes in pieces, or not at "
-       "all. Rates are then never "
-       "measured: "
-       "sizes that are not given go by cached ones",
+      {"memory-pool", 0, Kind::value, "SIZE",
+       "Use at most this much memory per device, such as 512MiB; larger problems are processed in "
+       "pieces or skipped. Automatic sizes then use cached rates only",
        kDevices},
-      {"delay", 0, Kind::list, "DEV=TIME",
-       "Let every slice of devices start computing this much later: 0=1ms", kDevices},
+      {"memory-pool-size-mb", 0, Kind::value, "N", "", kDevices, 0, OptionField(), "memory-pool",
+       "MiB"},
+      {"delay", 0, Kind::list, "DEV=TIME", "Delay the start of every slice on devices: 0=1ms",
+       kDevices},
       {"strategy", 's', Kind::list, "NAME,..",
-       "Partition strategies, all (every one but auto), or auto; parameters after a colon, "
+       "Partition strategies: names, all (every one but auto), or auto; parameters follow a colon, "
        "dynamic:chunks=32 (default: all)",
        kWork, in_simulate | not_confirmed | important},
-      {"load-balancing-strategy", 0, Kind::list, "NAME,..", "The same as --strategy", kWork, 0,
-       OptionField(), "strategy"},
-      {"suites", 0, Kind::list, "NAME,..",
-       "Suites to run, where none is an argument (default: all)", kWork, not_confirmed},
+      {"load-balancing-strategy", 0, Kind::list, "NAME,..", "", kWork, 0, OptionField(),
+       "strategy"},
+      {"suites", 0, Kind::list, "NAME,..", "Suites to run if none is an argument (default: all)",
+       kWork, not_confirmed},
       {"full", 0, Kind::flag, "",
-       "Without suites: measure all of them in every mode under every strategy, instead of the "
-       "overview of a minute",
+       "Without suites: measure all of them in every mode under every strategy, instead of an "
+       "overview of about a minute",
        kWork, not_confirmed | important},
       {"build-only", 0, Kind::flag, "",
-       "Build the kernels, which fills the drivers' caches, and measure nothing", kWork,
+       "Build the kernels, which fills the caches of the drivers, and measure nothing", kWork,
        not_confirmed},
       {"size", 0, Kind::list, "N,..",
-       "Problem sizes (2^20, 1M and 64Ki are understood); auto: what the fastest device takes "
-       "about 100 ms for; sweep: from small "
-       "to that, with -s capability unless others are named (default: auto; with --quick small "
-       "ones)",
+       "Problem sizes, such as 100000, 1e6, 2^20, 1M or 64Ki; auto: about 100 ms on the fastest "
+       "device; sweep: a range up to that size, by default with -s capability (default: auto; "
+       "with --quick small ones)",
        kWork, in_plan | not_confirmed | recorded | important, records_sizes()},
-      {"sizes-of", 0, Kind::value, "FILE",
-       "The problem sizes of this result, so that both can be compared", kWork,
+      {"sizes-of", 0, Kind::value, "RESULT",
+       "Use the problem sizes of this result (or last), so that both can be compared", kWork,
        in_plan | not_confirmed | recorded, records_sizes_of()},
       {"mode", 0, Kind::value, "MODE",
-       "resident, end-to-end, both of these, a mode of the suite's own (see `list suites`) or all "
-       "(default: both)",
+       "resident: inputs are on the devices before the clock starts; end-to-end: all transfers "
+       "are measured; both; all: also the modes that only one suite has (default: both)",
        kWork, in_plan | in_simulate | not_confirmed | important,
        OptionField{.words = mode_words(modes_of({}))}},
       {"seed", 0, Kind::value, "N", "Seed of random inputs (default: 1)", kWork, in_plan | recorded,
        sets_count(&SessionOptions::seed, 0)},
       {"integrity", 0, Kind::value, "LEVEL",
        "Recompute results on another device, outside the measured time, and name the device that "
-       "differs: off, sample (one "
-       "device's part per sample, each device in turn) or full (default: off)",
+       "differs: off, sample (one device's part per sample, each device in turn) or full (default: "
+       "off)",
        kWork, recorded,
        sets_word(&SessionOptions::integrity, {{"off", IntegrityLevel::off},
                                               {"sample", IntegrityLevel::sample},
@@ -187,64 +183,61 @@ std::vector<OptionSpec> own_run_options() {
                                            {"sample", VerifyLevel::sample},
                                            {"off", VerifyLevel::off}})},
       {"input", 0, Kind::value, "FILE",
-       "Work on this file instead of random data (one suite; several, where it takes them, with "
-       "commas between)",
+       "Read the input from this file instead of generating it (one suite, whose help describes "
+       "the "
+       "file; a comma separates several files)",
        kWork, in_plan},
       {"samples", 'n', Kind::value, "N",
-       "Exactly N samples of every case (default: until the median is known to 1 %)", kMeasurement,
+       "Take exactly N samples per case (default: until the median is known to 1 %)", kMeasurement,
        in_simulate | recorded | important, sets_count(&StopRule::exactly, 1)},
       {"warmup", 0, Kind::value, "N", "Executions before the first sample (default: 1)",
        kMeasurement, in_simulate | recorded, sets_count(&StopRule::warmup, 0)},
-      {"quick", 0, Kind::flag, "", "Small sizes, 3 samples or 1 s a case", kMeasurement,
+      {"quick", 0, Kind::flag, "", "Use small sizes, and 3 samples or 1 s per case", kMeasurement,
        recorded | important | in_links, sets_flag(&RunRequest::quick)},
       {"peer", 0, Kind::value, "PATH",
-       "How devices exchange data: direct (into each other's memory), staged (by way of the host), "
-       "host (CPUs) or auto (direct "
-       "where "
-       "they can) (default: auto)",
+       "How devices exchange data: direct (into each other's memory), staged (through the host), "
+       "host (CPUs) or auto (direct if possible) (default: auto)",
        kWork, in_plan | in_simulate | in_links | recorded, sets_peer_path()},
       {"timeout", 0, Kind::value, "TIME",
-       "A device that completes nothing for this long counts as hung, its work goes to the others: "
-       "500ms, 30s, 2m (default: 60s, "
-       "or more where samples are predicted to be long)",
+       "Treat a device that completes nothing for this long as hung, and give its work to the "
+       "others: 500ms, 30s, 2m (default: 60s, or more if samples are predicted to be long)",
        kMeasurement, recorded | in_links | in_calibrate | in_devices | in_plan,
        sets_time(&SessionOptions::case_timeout)},
-      {"sync-timeout-ms", 0, Kind::value, "N", "The same as --timeout, as a number of milliseconds",
-       kMeasurement, 0, OptionField(), "timeout", "ms"},
+      {"sync-timeout-ms", 0, Kind::value, "N", "", kMeasurement, 0, OptionField(), "timeout", "ms"},
       {"build-timeout", 0, Kind::value, "TIME",
-       "As --timeout, while a device is opened or builds its kernels (default: 5m)", kMeasurement,
+       "The same limit while a device is opened or builds its kernels (default: 5m)", kMeasurement,
        recorded | in_links | in_calibrate | in_devices | in_plan,
        sets_time(&SessionOptions::build_timeout)},
-      {"time-limit", 0, Kind::value, "TIME", "Cases not begun by then are skipped", kMeasurement, 0,
-       sets_time(&SessionOptions::time_limit)},
+      {"time-limit", 0, Kind::value, "TIME", "Skip cases that have not started by then",
+       kMeasurement, important, sets_time(&SessionOptions::time_limit)},
       {"no-telemetry", 0, Kind::flag, "",
        "Do not sample clocks, power, temperature and load during the run", kMeasurement},
       {"result", 'o', Kind::value, "FILE",
-       "Save the measurements as JSON, after every group of cases; compressed where the name ends "
-       "in .gz; missing folders are made; - is standard output "
-       "(default: a dated file in $XDG_STATE_HOME/mgpu-bench, which report and others take as "
-       "last)",
+       "Save the measurements as JSON, after every group of cases; compressed if the name ends in "
+       ".gz; missing folders are created; - is standard output (default: a dated file in "
+       "$XDG_STATE_HOME/mgpu-bench, which other commands accept as last)",
        kFiles, in_simulate | in_links | not_confirmed | important},
       {"force", 0, Kind::flag, "", "Replace an older result even if nothing was measured", kFiles,
        in_links | not_confirmed},
-      {"resume", 0, Kind::value, "FILE",
-       "Continue the interrupted or killed run that was writing FILE (or last), with the same "
-       "options; its samples are kept",
+      {"resume", 0, Kind::value, "RESULT",
+       "Resume the interrupted or killed run that wrote RESULT (or last), with the same options",
        kFiles, not_confirmed},
       {"json", 0, Kind::flag, "", "Print that JSON, and nothing else, on standard output", kFiles,
        in_plan | in_simulate | in_links | not_confirmed | important},
       {"trace", 0, Kind::value, "FILE",
        "Save a timeline of every case for Perfetto or chrome://tracing", kFiles,
        in_simulate | not_confirmed | important},
-      {"output", 0, Kind::value, "FILE", "Save what the work computed (one problem)", kFiles,
-       not_confirmed},
+      {"save-data", 0, Kind::value, "FILE", "Save the computed output (single problem only)",
+       kFiles, not_confirmed | important},
+      {"output", 0, Kind::value, "FILE", "", kFiles, not_confirmed, OptionField(), "", "",
+       "not an option of run any more; --save-data FILE saves the computed output, -o FILE "
+       "(--result) the measurements"},
       {"export", 0, Kind::list, "KIND=FILE",
        "Save for another tool: googlecpp, bmf, csv, markdown or junit", kFiles,
        in_simulate | in_links | in_report | not_confirmed},
       {"require", 0, Kind::list, "EXPR",
-       "Exit with 3 unless it holds for every case, with 4 where noise leaves that open: "
-       "efficiency>=0.9, time<=2ms, faults<1; "
-       "dynamic:speedup>1.8 for a strategy, "
+       "Exit with code 3 unless this holds for every case, with 4 if noise leaves it open: "
+       "efficiency>=0.9, time<=2ms, faults<1; dynamic:speedup>1.8 for one strategy, "
        "best:rate>=1e9 for the fastest of each table",
        kMeasurement, in_simulate | in_report | not_confirmed},
       {"columns", 0, Kind::list, "NAME,..",
@@ -256,14 +249,14 @@ std::vector<OptionSpec> own_run_options() {
        "waiting",
        kFiles, in_simulate | in_report | not_confirmed},
       {"dump-config", 0, Kind::flag, "",
-       "Print what was asked for, by options, environment and --config, as a file for --config; "
-       "run nothing",
+       "Print the options given on the command line, in the environment and in --config as a file "
+       "for --config; measure nothing",
        kFiles, not_confirmed},
-      {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles,
+      {"quiet", 'q', Kind::flag, "", "Print no progress; warnings stay", kFiles,
        in_simulate | in_links | not_confirmed, sets_flag(&RunRequest::quiet)},
       {"verbose", 'v', Kind::flag, "",
-       "Report the devices used, what telemetry is read from them, and a line for every case",
-       kFiles, in_simulate | not_confirmed, sets_flag(&RunRequest::verbose)},
+       "Print the devices, the telemetry that they provide, and a line per case", kFiles,
+       in_simulate | not_confirmed, sets_flag(&RunRequest::verbose)},
       color_option(),
   };
 }
@@ -286,6 +279,51 @@ OptionSpec& named(std::vector<OptionSpec>& options, std::string_view name) {
                        [&](const OptionSpec& option) { return option.name == name; });
 }
 
+// Returns the long form that most programs have of -o. `run` refuses it in this version, because it
+// meant another file there.
+OptionSpec output_alias() {
+  return {"output", 0, Kind::value, "FILE", "", kFiles, 0, OptionField(), "result"};
+}
+
+std::string group_of(const SuiteInfo& suite) { return "Suite " + suite.name; }
+
+// Returns the word that stands for the option's value in help: its choices if they are short.
+std::string value_name(const SuiteOption& option) {
+  constexpr std::size_t kMost = 40;
+  switch (option.kind) {
+    case SuiteOption::Kind::name: {
+      const std::string choices = fmt::format("{}", fmt::join(option.values, "|"));
+      return choices.size() <= kMost ? choices : "VALUE";
+    }
+    case SuiteOption::Kind::count:
+      return "N";
+    case SuiteOption::Kind::number:
+      return "X";
+    case SuiteOption::Kind::file:
+      return "FILE";
+    case SuiteOption::Kind::text:
+      return "TEXT";
+    case SuiteOption::Kind::flag:
+      break;
+  }
+  return "";
+}
+
+OptionSpec suite_option(const SuiteInfo& suite, const SuiteOption& own) {
+  OptionSpec option{own.name, 0, Kind::value, value_name(own), own.help, group_of(suite), in_plan};
+  option.suites = {suite.name};
+  if (own.kind == SuiteOption::Kind::flag) {
+    option.kind = Kind::flag;
+    return option;
+  }
+  option.field.words = own.values;
+  const bool listed = option.value_name == "VALUE" ||
+                      (own.kind == SuiteOption::Kind::file && own.values.size() > 1);
+  if (listed) option.help += fmt::format(": {}", fmt::join(own.values, ", "));
+  option.help += fmt::format(" (default: {})", own.values.front());
+  return option;
+}
+
 }  // namespace
 
 OptionSpec color_option() {
@@ -299,49 +337,43 @@ OptionSpec color_option() {
           OptionField{.words = {"auto", "always", "never"}}};
 }
 
+std::vector<OptionSpec> suite_options(const SuiteInfo& suite) {
+  std::vector<OptionSpec> options;
+  for (const SuiteOption& own : suite.options) options.push_back(suite_option(suite, own));
+  options.push_back(
+      {"input", 0, Kind::value, "FILE", "Read " + suite.input, group_of(suite), in_plan});
+  OptionSpec& mode = options.emplace_back(OptionSpec{"mode", 0, Kind::value, "MODE",
+                                                     "resident, end-to-end or both (default: both)",
+                                                     group_of(suite), in_plan});
+  mode.field.words = {"both", "resident", "end-to-end"};
+  if (suite.modes.size() > 2) {
+    mode.field.words = mode_words(modes_of(std::array{&suite}));
+    mode.help = fmt::format("{}; both is resident and end-to-end (default: both)",
+                            fmt::join(mode.field.words, ", "));
+  }
+  return options;
+}
+
 std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites) {
   std::vector<OptionSpec> options = own_run_options();
   std::vector<const SuiteInfo*> all;
   for (const SuiteInfo& suite : suites) all.push_back(&suite);
   named(options, "mode").field.words = mode_words(modes_of(all));
   for (const SuiteInfo& suite : suites) {
-    const auto input = std::find_if(options.begin(), options.end(),
-                                    [](const OptionSpec& o) { return o.name == "input"; });
-    if (!suite.input.empty()) input->help += fmt::format("; {}: {}", suite.name, suite.input);
     for (const SuiteOption& own : suite.options) {
-      if (own.kind == SuiteOption::Kind::flag) {
-        options.push_back({own.name, 0, Kind::flag, "", fmt::format("{}: {}", suite.name, own.help),
-                           kSuites, in_plan});
-        continue;
-      }
-      const std::string help = fmt::format(
-          "{}: {}: {}{} (default: {})", suite.name, own.help, fmt::join(own.values, ", "),
-          own.kind == SuiteOption::Kind::name    ? ""
-          : own.kind == SuiteOption::Kind::count ? " or a count"
-          : own.kind == SuiteOption::Kind::file  ? " or a file"
-          : own.kind == SuiteOption::Kind::text  ? " or what it takes"
-                                                 : " or any number",
-          own.values.at(0));
       const auto same = std::find_if(options.begin(), options.end(),
                                      [&](const OptionSpec& o) { return o.name == own.name; });
-      if (same == options.end()) {
-        options.push_back({own.name, 0, Kind::value, "VALUE", help, kSuites, in_plan,
-                           OptionField{.words = own.values}});
-      } else {
-        std::vector<std::string>& words = same->field.words;
-        same->help += "; " + help;
-        std::copy_if(own.values.begin(), own.values.end(), std::back_inserter(words),
-                     [&](const std::string& value) {
-                       return std::find(words.begin(), words.end(), value) == words.end();
-                     });
-      }
+      if (same == options.end())
+        options.push_back(suite_option(suite, own));
+      else
+        same->suites.push_back(suite.name);
     }
   }
   return options;
 }
 
 constexpr const char* kTimeoutHelp =
-    "A device that completes nothing for this long counts as hung: 500ms, 30s, 2m (default: 60s)";
+    "Treat a device that completes nothing for this long as hung: 500ms, 30s, 2m (default: 60s)";
 
 std::vector<OptionSpec> device_options() {
   std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_devices);
@@ -355,21 +387,21 @@ std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites) {
   named(options, "json").help =
       "Print as JSON (mgpu-bench schema plan), and nothing else, on standard output";
   named(options, "size").help =
-      "Problem size (2^20, 1M and 64Ki are understood); auto: what the fastest device takes about "
-      "100 ms for, by rates that "
-      "calibrate or run cached, as plan measures none, else the suite's default (default: auto)";
+      "Problem size, such as 100000, 1e6, 2^20, 1M or 64Ki; auto: about 100 ms on the fastest "
+      "device by rates that calibrate or run cached, else the suite's default (default: auto)";
   return options;
 }
 
 std::vector<OptionSpec> simulate_options() {
   std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_simulate);
+  options.push_back(output_alias());
   named(options, "mode").help =
       "resident, end-to-end, both or all, which is the same here (default: both)";
   named(options, "result").help =
-      "Save the measurements as JSON, after every group of cases; compressed where the name ends "
-      "in .gz";
+      "Save the measurements as JSON, after every group of cases; compressed if the name ends in "
+      ".gz";
   named(options, "samples").help =
-      "Exactly N samples of every case (default: 3; they differ only where a strategy learns from "
+      "Take exactly N samples per case (default: 3; they differ only if a strategy learns from "
       "them)";
   return options;
 }
@@ -378,10 +410,10 @@ std::vector<OptionSpec> calibrate_options() {
   std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_calibrate);
   named(options, "timeout").help = kTimeoutHelp;
   options.push_back({"no-noise", 0, Kind::flag, "",
-                     "Do not measure how far medians of the same work lie apart", kDevices});
+                     "Do not measure how much repeated medians of the same work differ", kDevices});
   options.push_back({"tune", 0, Kind::flag, "",
                      "Also measure every kernel variant of the suites (kernels, tiles), and cache "
-                     "the fastest that verifies",
+                     "the fastest one whose results are right",
                      kDevices});
   return options;
 }
@@ -389,30 +421,29 @@ std::vector<OptionSpec> calibrate_options() {
 std::vector<OptionSpec> links_options() {
   constexpr const char* exchange = "Exchange";
   std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_links);
+  options.push_back(output_alias());
   named(options, "device-counts").help =
-      "Collectives of the first N devices, for each N (default: all of them)";
-  named(options, "quick").help = "Less data, fewer repetitions, fewer sizes: some seconds";
+      "Run collectives on the first N devices, for each N (default: all devices)";
+  named(options, "quick").help = "Use less data, fewer repetitions and fewer sizes: a few seconds";
   named(options, "timeout").help = kTimeoutHelp;
   named(options, "peer").group = exchange;
   named(options, "peer").uses |= important;
   const OptionField ops = sets_collectives();
   options.push_back({"op", 0, Kind::list, "NAME,..",
-                     fmt::format("Only these collectives, and no matrices: {} (default: matrices, "
-                                 "latencies and a few sizes of "
-                                 "all-reduce)",
+                     fmt::format("Measure only these collectives, and no matrices: {} (default: "
+                                 "matrices, latencies and a few sizes of all-reduce)",
                                  fmt::join(ops.words, ", ")),
                      exchange, important, ops});
-  options.push_back({"sizes", 0, Kind::list, "SIZE,..",
-                     "Of the elements of a collective: 4KiB,1MiB, or a range that is doubled, "
-                     "4KiB:1GiB, or multiplied, "
-                     "4KiB:1GiB:4 (default: a few)",
-                     exchange, important});
+  options.push_back(
+      {"sizes", 0, Kind::list, "SIZE,..",
+       "Data sizes of the collectives: 4KiB,1MiB; a range in steps of 2, 4KiB:1GiB, or "
+       "of another factor, 4KiB:1GiB:4 (default: a few)",
+       exchange, important});
   options.push_back({"element", 0, Kind::value, "TYPE",
-                     "Of elements: u32, u64, f32 or f64 (default: f32)", exchange, 0,
+                     "Element type: u32, u64, f32 or f64 (default: f32)", exchange, 0,
                      sets_word(&LinksOptions::element, all_elements())});
-  options.push_back({"redop", 0, Kind::value, "NAME",
-                     "How they are combined: sum, min or max (default: sum)", exchange, 0,
-                     sets_word(&LinksOptions::reduction, all_reductions())});
+  options.push_back({"redop", 0, Kind::value, "NAME", "Reduction: sum, min or max (default: sum)",
+                     exchange, 0, sets_word(&LinksOptions::reduction, all_reductions())});
   return options;
 }
 
@@ -429,55 +460,56 @@ std::vector<OptionSpec> compare_options() {
        OptionField{.words = {"time", "speedup", "efficiency", "imbalance"}}},
       {"floor", 0, Kind::value, "SHARE",
        "Ignore changes up to this size: 2%, 0.02 (default: 2%, or 10% for CPUs not measured "
-       "interleaved; or the noise that "
-       "calibrate found, if larger)",
+       "interleaved; or the noise that calibrate found, if larger)",
        gate, important},
       {"alpha", 0, Kind::value, "SHARE",
        "Chance of a false alarm anywhere in the table, either way (default: 0.01)", gate},
       {"fail-on", 0, Kind::value, "WHAT",
-       "regression: exit with 3 on one, or when NEW lacks a case of BASE; inconclusive: also with "
-       "4 where no verdict is possible; "
-       "nothing (default: regression)",
+       "regression: exit with code 3 if there is one, or if NEW lacks a case of BASE; "
+       "inconclusive: also with 4 if no verdict is possible; nothing (default: regression)",
        gate, important, OptionField{.words = {"regression", "inconclusive", "nothing"}}},
       {"allow-missing", 0, Kind::flag, "",
-       "Cases of BASE that NEW lacks are named, and no reason to fail", gate, important},
+       "Name cases of BASE that NEW lacks, but do not fail because of them", gate, important},
       {"ignore-environment", 0, Kind::flag, "",
        "Compare results of different devices, drivers or machines, and say what differs; NEW may "
-       "then lack cases that take more "
-       "devices than it has",
+       "then lack cases for more devices than it has",
        gate, important},
       {"resamples", 0, Kind::value, "N", "Number of bootstrap resamples (default: 2000)", gate},
       {"seed", 0, Kind::value, "N", "Seed of the bootstrap (default: 1)", gate},
       {"confirm", 0, Kind::value, "N",
-       "Measure cases that regressed again, N times, with this program; all must agree", measuring,
+       "Measure cases that regressed N more times with this program; all must agree", measuring,
        important},
       {"interleave", 0, Kind::value, "ROUNDS",
-       "BASE and NEW are '[NAME=VALUE ...] [PROGRAM] [OPTION of run ...]' and are run interleaved, "
-       "this many rounds; more where so "
-       "few could not tell any two figures apart (except with --fail-on nothing)",
+       "Run BASE and NEW alternately, this many rounds; each is '[NAME=VALUE ...] [PROGRAM] "
+       "[OPTION "
+       "of run ...]'. More rounds are added if so few could not distinguish any two figures "
+       "(except "
+       "with --fail-on nothing)",
        measuring, important},
       {"round-value", 0, Kind::value, "VALUE",
-       "What stands for a round: median, or minimum, which moves less where other programs take "
+       "Value that represents a round: median, or minimum, which varies less if other programs use "
        "the processor (default: median)",
        measuring, 0, OptionField{.words = {"median", "minimum"}}},
-      {"with", 0, Kind::value, "OPTIONS", "What both of them run: 'merkle -d cpu -s equal -n 5'",
-       measuring, important},
+      {"with", 0, Kind::value, "OPTIONS",
+       "Arguments of run for both: 'merkle -d cpu -s equal -n 5'", measuring, important},
       {"result", 'o', Kind::value, "FILE",
-       "Save the comparison as JSON (mgpu-bench schema compare); compressed where the name ends in "
-       ".gz; missing folders are made",
+       "Save the comparison as JSON (mgpu-bench schema compare); compressed if the name ends in "
+       ".gz; missing folders are created",
        kFiles, important},
+      output_alias(),
       {"json", 0, Kind::flag, "", "Print that JSON, and nothing else, on standard output", kFiles,
        important},
-      {"with-resamples", 0, Kind::flag, "", "Keep in it which values every resample drew", kFiles},
+      {"with-resamples", 0, Kind::flag, "", "Include in it the values that every resample drew",
+       kFiles},
       {"columns", 0, Kind::list, "NAME,..",
        fmt::format(
            "Columns of the tables in addition to strategy, metric, BASE and NEW, however wide: "
            "{}; or all (default: those that fit)",
            fmt::join(comparison_column_names(), ", ")),
        kFiles, 0, chooses_columns(comparison_column_names())},
-      {"markdown", 0, Kind::value, "FILE", "Save it as Markdown, for $GITHUB_STEP_SUMMARY", kFiles,
-       important},
-      {"quiet", 'q', Kind::flag, "", "No progress; warnings stay", kFiles},
+      {"markdown", 0, Kind::value, "FILE",
+       "Save the comparison as Markdown, for $GITHUB_STEP_SUMMARY", kFiles, important},
+      {"quiet", 'q', Kind::flag, "", "Print no progress; warnings stay", kFiles},
       color_option(),
   };
 }

@@ -93,8 +93,8 @@ std::vector<std::filesystem::path> input_files(const Settings& settings,
       most > 1 ? split_commas(given->value) : std::vector<std::string>{given->value};
   if (names.size() > most) {
     throw Error(ErrorKind::usage,
-                fmt::format("{}: {} names {} files; accepted by suite {}: at most {}", given->from,
-                            in_quotes(given->value), names.size(), chosen.front()->name, most));
+                fmt::format("{}: {} names {} files; expected: at most {} for suite {}", given->from,
+                            in_quotes(given->value), names.size(), most, chosen.front()->name));
   }
   std::vector<std::filesystem::path> files;
   for (const std::string& name : names) {
@@ -203,20 +203,19 @@ std::vector<Problem> problems_of(const Settings& settings, std::span<const Suite
 // Only flags are checked: the environment and config files are standing settings for many runs.
 void refuse_foreign_options(const Settings& settings, std::span<const SuiteInfo> suites,
                             std::span<const SuiteInfo* const> chosen) {
-  for (const SuiteInfo& suite : suites) {
-    for (const SuiteOption& option : suite.options) {
-      const Given* given = settings.find(option.name);
-      if (given == nullptr || given->layer != Given::Layer::flag) continue;
-      const bool read = std::any_of(chosen.begin(), chosen.end(), [&](const SuiteInfo* c) {
-        return std::any_of(c->options.begin(), c->options.end(),
-                           [&](const SuiteOption& o) { return o.name == option.name; });
-      });
-      if (read) continue;
-      std::vector<std::string> names;
-      for (const SuiteInfo* c : chosen) names.push_back(c->name);
-      throw Error(ErrorKind::usage, fmt::format("{}: an option of suite {}, but the run is of {}",
-                                                given->from, suite.name, joined(names)));
-    }
+  for (const OptionSpec& option : run_options(suites)) {
+    const Given* given = settings.find(option.name);
+    if (option.suites.empty() || given == nullptr || given->layer != Given::Layer::flag) continue;
+    std::vector<std::string> names;
+    for (const SuiteInfo* suite : chosen) names.push_back(suite->name);
+    const bool is_read = std::any_of(names.begin(), names.end(), [&](const std::string& name) {
+      return std::find(option.suites.begin(), option.suites.end(), name) != option.suites.end();
+    });
+    if (!is_read)
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{}: {} {} no such option; suites that have it: {}", given->from,
+                      joined(names), names.size() == 1 ? "has" : "have", joined(option.suites)));
   }
 }
 

@@ -68,7 +68,7 @@ std::unique_ptr<Cluster> join_ranks(const Launch& launch, const std::string& com
   if (command == "compare")
     throw Error(ErrorKind::usage, "compare measures on one machine, and this is rank 0 of " +
                                       std::to_string(launch.size) +
-                                      "; accepted under a launcher of several processes: run, "
+                                      "; expected under a launcher of several processes: run, "
                                       "devices, calibrate, links, plan");
   return uses_devices(command) ? join(launch, argv, version, std::move(local)) : nullptr;
 }

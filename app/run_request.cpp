@@ -59,27 +59,27 @@ std::vector<std::string> suites_asked_for(const Settings& settings, std::vector<
 bool asks_for_overview(const Settings& settings) {
   static constexpr const char* kNamesMeasurements[] = {"strategy", "mode",          "size",
                                                        "sizes-of", "device-counts", "quick",
-                                                       "resume",   "output",        "build-only"};
+                                                       "resume",   "save-data",     "build-only"};
   return !settings.is_on("full") &&
          std::none_of(std::begin(kNamesMeasurements), std::end(kNamesMeasurements),
                       [&](const char* name) { return settings.has(name); });
 }
 
 std::optional<Bytes> memory_pool(const Settings& settings) {
-  const Given* given = settings.find("memory-pool-size-mb");
+  const Given* given = settings.find("memory-pool");
   if (given == nullptr) return std::nullopt;
-  constexpr std::uint64_t most = std::uint64_t{1} << 40;  // in MiB
-  const std::uint64_t count = count_setting(settings, "memory-pool-size-mb", 1, 0);
-  if (count > most)
-    throw Error(ErrorKind::usage, fmt::format("{}: {} is too large; expected: 1 to {} MiB",
-                                              given->from, in_quotes(given->value), most));
+  const Bytes size = parse_bytes(given->from, given->value);
+  if (size == 0)
+    throw Error(ErrorKind::usage, fmt::format("{}: {} is no memory at all; expected: a size, such "
+                                              "as 512MiB",
+                                              given->from, in_quotes(given->value)));
   if (settings.is_on("recalibrate")) {
     throw Error(
         ErrorKind::usage,
         fmt::format("{}: --recalibrate measures devices with all of their memory; give one of them",
                     given->from));
   }
-  return count << 20;
+  return size;
 }
 
 // Returns the modes to run. Suites skip modes they lack; a mode that no chosen suite has is a
@@ -146,6 +146,13 @@ std::vector<const SuiteInfo*> choose_suites(std::string_view command,
   return chosen;
 }
 
+std::vector<const SuiteInfo*> chosen_suites(const Invocation& invocation,
+                                            std::span<const SuiteInfo> suites) {
+  return choose_suites(invocation.command,
+                       suites_asked_for(invocation.settings, suite_names(invocation), suites),
+                       suites);
+}
+
 void read_fields(const Settings& settings, std::span<const OptionSpec> options,
                  RunRequest& request) {
   for (const OptionSpec& option : options) {
@@ -207,26 +214,26 @@ void read_output_files(const Settings& settings, RunRequest& request) {
   }
   request.force = settings.is_on("force");
   request.trace_file = path("trace");
-  request.session.result_file = path("output");
+  request.session.result_file = path("save-data");
   if (request.session.result_file && names_gzip(*request.session.result_file)) {
     throw Error(
         ErrorKind::usage,
-        fmt::format("{}: {}: what was computed is not compressed; expected: a name without .gz",
-                    settings.find("output")->from,
+        fmt::format("{}: {}: the computed output is not compressed; expected: a name without .gz",
+                    settings.find("save-data")->from,
                     in_quotes(request.session.result_file->string())));
   }
   request.exports = read_exports(settings);
   if (request.session.result_file && request.sizes == Sizes::sweep) {
     throw Error(
         ErrorKind::usage,
-        fmt::format("{}: {} makes several problems, and it holds the result of one; name one size",
-                    settings.find("output")->from, settings.find("size")->from));
+        fmt::format("{}: it saves the output of one problem, but {} makes several; name one size",
+                    settings.find("save-data")->from, settings.find("size")->from));
   }
   if (request.session.result_file && request.session.problems.size() > 1) {
     throw Error(ErrorKind::usage,
-                fmt::format("{}: there are {} problems, and it holds the result of one; name one "
+                fmt::format("{}: it saves the output of one problem, but there are {}; name one "
                             "suite and one size",
-                            settings.find("output")->from, request.session.problems.size()));
+                            settings.find("save-data")->from, request.session.problems.size()));
   }
   for (const auto& file : {request.result_file, request.trace_file, request.session.result_file}) {
     if (file) request.outputs.add(*file);
@@ -238,12 +245,12 @@ void read_output_files(const Settings& settings, RunRequest& request) {
 RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteInfo> suites,
                             Bytes memory) {
   const Settings& settings = invocation.settings;
-  const std::vector<std::string> names =
-      suites_asked_for(settings, suite_names(invocation), suites);
-  const std::vector<const SuiteInfo*> chosen = choose_suites(invocation.command, names, suites);
+  const std::vector<const SuiteInfo*> chosen = chosen_suites(invocation, suites);
   refuse_foreign_options(settings, suites, chosen);
   RunRequest request = read_measurement(settings, chosen);
-  request.overview = invocation.command == "run" && names.empty() && asks_for_overview(settings);
+  request.overview = invocation.command == "run" &&
+                     suites_asked_for(settings, suite_names(invocation), suites).empty() &&
+                     asks_for_overview(settings);
   request.handicaps = read_handicaps(settings);
   request.memory_pool = memory_pool(settings);
   request.session.usable_cores = usable_cores();

@@ -53,6 +53,10 @@ std::vector<const SuiteInfo*> choose_suites(std::string_view command,
                                             std::span<const std::string> names,
                                             std::span<const SuiteInfo> suites);
 
+// Returns the suites of run or plan: its arguments, else those that options imply, else all.
+std::vector<const SuiteInfo*> chosen_suites(const Invocation& invocation,
+                                            std::span<const SuiteInfo> suites);
+
 // Sets the fields of the request that the options given have.
 void read_fields(const Settings& settings, std::span<const OptionSpec> options,
                  RunRequest& request);
@@ -73,7 +77,7 @@ std::vector<std::string> mode_words(std::span<const Mode> modes);
 ParamMap recorded_options(const RunRequest& request, std::span<const OptionSpec> options);
 
 // Opens the files to write, which must be different and writable; other runs cannot open them until
-// the request is destroyed. Called after read_problems(), as --output holds the result of one
+// the request is destroyed. Called after read_problems(), as --save-data holds the result of one
 // problem.
 void read_output_files(const Settings& settings, RunRequest& request);
 

@@ -41,6 +41,7 @@ const Given* Settings::find(std::string_view name) const {
 }
 
 void Settings::offer(const OptionSpec& option, Given given) {
+  if (!option.refusal.empty()) throw Error(ErrorKind::usage, given.from + ": " + option.refusal);
   const std::string& name = option.alias_of.empty() ? option.name : option.alias_of;
   const Given* there = find(name);
   if (there != nullptr && there->layer == given.layer) {
@@ -131,7 +132,8 @@ void offer_config(Settings& settings, std::span<const OptionSpec> options,
                   const std::string& file) {
   std::vector<std::string> known;
   std::set<std::string> seen;
-  for (const OptionSpec& option : options) known.push_back(option.name);
+  for (const OptionSpec& option : options)
+    if (!option.is_hidden()) known.push_back(option.name);
   for (const ConfigEntry& entry : config_entries(file)) {
     std::string name = entry.key;
     std::replace(name.begin(), name.end(), '_', '-');
@@ -140,11 +142,12 @@ void offer_config(Settings& settings, std::span<const OptionSpec> options,
     const bool in_run = entry.section.empty() || entry.section == "run";
     if (!in_run || option == options.end()) {
       const std::string full = entry.section.empty() ? entry.key : entry.section + "." + entry.key;
-      throw Error(ErrorKind::usage,
-                  fmt::format("--config {}: line {}: unknown key {}{}; accepted, bare or under "
-                              "[run]: the long option names of run: {}",
-                              file, entry.line, in_quotes(full),
-                              in_run ? did_you_mean(name, known) : "", joined(known)));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("--config {}: line {}: unknown key {}{}; expected, bare or "
+                      "under [run]: a long option name of run, without dashes (see "
+                      "mgpu-bench help run --all)",
+                      file, entry.line, in_quotes(full), in_run ? did_you_mean(name, known) : ""));
     }
     if (!seen.insert(name).second)
       throw Error(ErrorKind::usage, fmt::format("--config {}: line {}: {} is set twice", file,
@@ -154,7 +157,7 @@ void offer_config(Settings& settings, std::span<const OptionSpec> options,
 }
 
 std::string as_config(const Settings& settings, std::span<const OptionSpec> options) {
-  std::string text = "# For mgpu-bench run --config; what is not here is as by default.\n";
+  std::string text = "# Options for mgpu-bench run --config; all others have their defaults.\n";
   for (const OptionSpec& option : options) {
     const Given* given = option.alias_of.empty() && option.name != "dump-config"
                              ? settings.find(option.name)

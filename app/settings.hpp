@@ -61,6 +61,9 @@ struct OptionSpec {
   std::string alias_of = {};  // the option that this one is another name of; empty: no alias
   // Suffix added to the value of an alias that takes a whole number, to make the option's value.
   std::string unit = {};
+  std::string refusal = {};              // why nothing accepts it any more, and what to use instead
+  std::vector<std::string> suites = {};  // those that have it; empty: it is no suite's option
+  bool is_hidden() const { return !alias_of.empty() || !refusal.empty(); }
 };
 
 std::string flag_of(const OptionSpec& option);      // "--sub-devices"
@@ -69,6 +72,9 @@ std::string variable_of(const OptionSpec& option);  // "MGPU_BENCH_SUB_DEVICES"
 // Returns the options of `run`: the tool's own, then every suite's; an option that several suites
 // have appears once.
 std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites);
+// Returns the options that a suite gives to `run` and `plan`: its own, and those of the tool whose
+// values depend on it.
+std::vector<OptionSpec> suite_options(const SuiteInfo& suite);
 // Returns the options of `devices`: those of run that choose devices.
 std::vector<OptionSpec> device_options();
 // Returns the options of `plan`: devices, the problem and its mode.
@@ -101,8 +107,8 @@ class Settings {
   // Returns the value of a flag; false when not given.
   bool is_on(std::string_view name) const;
   // Sets the value unless an earlier layer gave one: call in the order flag, environment, config. A
-  // value of an alias is given to its option. Throws Error(usage) if one layer gives both, and if
-  // an alias with a unit has a value that is not a whole number.
+  // value of an alias is given to its option. Throws Error(usage) if one layer gives both, if an
+  // alias with a unit has a value that is not a whole number, and for an option that is refused.
   void offer(const OptionSpec& option, Given given);
   // Sets the value of an option, whatever was given before.
   void replace(const std::string& name, std::string value) {

@@ -198,7 +198,8 @@ void choose_sizes(const Context& context, Backend& backend, std::span<const Devi
     throw Error(
         ErrorKind::usage,
         fmt::format(
-            "--output: {} names {} sizes, and it holds the result of one; name one with --size",
+            "--save-data: it saves the output of one problem, but {} names {} sizes; name one with "
+            "--size",
             from, request.session.problems.size()));
 }
 

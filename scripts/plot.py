@@ -6,9 +6,9 @@ usage: plot.py RESULT... -o DIR [--kind all|scaling,timeline,...] [--format png,
 Without --kind it draws at most a dozen files: the most telling pictures of each kind, of the problems with the most work. --kind all draws
 every kind of every problem, --kind NAME,... these kinds of every problem.
 
---field FILE.npy draws the field that `run stencil` or `run lbm --output FILE.npy` wrote next to that result, with the devices' parts of
-it; the comodulogram of a file of `run pac --output FILE.npy`; or the network, the solution and the difference, which `run pinn --output
-FILE.npy` wrote to FILE.solution.npy.
+--field FILE.npy draws the field that `run stencil` or `run lbm --save-data FILE.npy` wrote next to that result, with the devices' parts of
+it; the comodulogram of a file of `run pac --save-data FILE.npy`; or the network, the solution and the difference, which
+`run pinn --save-data FILE.npy` wrote to FILE.solution.npy.
 
 A file of `mgpu-bench links` gives its matrices as heat maps, and the bandwidth of each collective against size (--kind matrices,bandwidth).
 
@@ -67,7 +67,7 @@ def arguments():
     parser.add_argument("--strategy", help="only these; NAME or NAME:param=value as in the pictures")
     parser.add_argument("--mode", help="only this one: resident, end-to-end, ...")
     parser.add_argument("--field", metavar="FILE.npy",
-                        help="draw this array, which --output of run stencil, lbm (with the shares of the result), pac or pinn (its "
+                        help="draw this array, which --save-data of run stencil, lbm (with the shares of the result), pac or pinn (its "
                              ".solution.npy) wrote")
     parser.add_argument("--devices", type=int, help="only sets of so many devices")
     given = parser.parse_args()
@@ -188,7 +188,7 @@ def field_pictures(given, groups):
     if {group.suite for group in groups} == {"pac"}:
         figure = plot_pac.comodulogram(groups[0], cells) if cells.dtype.kind == "f" else None
         if figure is None:
-            json_input.refuse(f"--field: {given.field} is not the array that --output of "
+            json_input.refuse(f"--field: {given.field} is not the array that --save-data of "
                               f"{given.files[0]} wrote")
         yield f"comodulogram-{groups[0].slug}", figure
         return
@@ -208,7 +208,7 @@ def field_pictures(given, groups):
     if not right or cells.dtype.kind != "f":
         shape = " x ".join(map(str, cells.shape))
         json_input.refuse(f"--field: {given.field} is {shape} of {cells.dtype}; "
-                          f"expected: the array that --output of {given.files[0]} wrote")
+                          f"expected: the array that --save-data of {given.files[0]} wrote")
     slug = groups[0].slug
     if suite == "lbm":
         cells = cells.reshape(-1, side, side, 4)
@@ -231,7 +231,7 @@ def solution_picture(given, groups, values):
     if values.ndim != 2 or values.shape[0] % plot_training.PARTS or values.dtype.kind != "f":
         shape = " x ".join(map(str, values.shape))
         json_input.refuse(f"--field: {given.field} is {shape} of {values.dtype}; "
-                          "expected: the .solution.npy next to what --output wrote")
+                          "expected: the .solution.npy next to what --save-data wrote")
     figure = plot_training.solution(groups[0], values)
     if figure is None:
         print("plot.py: no field: it has values that are no number", file=sys.stderr)

@@ -1,4 +1,4 @@
-"""The comodulogram of a file of `mgpu-bench run pac --output FILE.npy`. Nothing is read or chosen here."""
+"""The comodulogram of a file of `mgpu-bench run pac --save-data FILE.npy`. Nothing is read or chosen here."""
 
 import matplotlib.pyplot as plt
 import numpy

@@ -75,6 +75,21 @@ std::optional<std::uint64_t> whole_part_of(std::string_view digits, std::uint64_
   return carry;
 }
 
+// Returns 10^n for "e<n>" or "E<n>", such as the end of "1.5e6"; nothing for other text and for
+// powers beyond 10^18, of which a fraction could overflow.
+std::optional<std::uint64_t> power_of_ten(std::string_view text) {
+  if (text.empty() || (text.front() != 'e' && text.front() != 'E')) return std::nullopt;
+  std::string_view rest = text.substr(1);
+  const std::string_view digits = take_digits(rest);
+  const std::optional<std::uint64_t> exponent = to_integer(digits);
+  if (digits.empty() || !rest.empty() || !exponent || *exponent > 18) return std::nullopt;
+  std::uint64_t power = 1;
+  for (std::uint64_t k = 0; k < *exponent; ++k) power *= 10;
+  return power;
+}
+
+// Parses digits, perhaps a fraction, and a unit; an exponent may replace the unit if the unit may
+// be left out.
 std::uint64_t parse(const Quantity& quantity, std::span<const Unit> units, std::uint64_t most) {
   std::string_view rest = quantity.text;
   if (rest.empty()) quantity.refuse("empty");
@@ -86,20 +101,21 @@ std::uint64_t parse(const Quantity& quantity, std::span<const Unit> units, std::
     fraction = take_digits(rest);
     if (fraction.empty()) quantity.refuse("no digit after the point");
   }
-  const Unit* unit = nullptr;
-  for (const Unit& candidate : units) {
-    if (candidate.suffix == rest) unit = &candidate;
+  std::optional<std::uint64_t> factor;
+  for (const Unit& unit : units) {
+    if (unit.suffix == rest) factor = unit.factor;
+    if (unit.suffix.empty() && !factor) factor = power_of_ten(rest);
   }
-  if (unit == nullptr)
+  if (!factor)
     quantity.refuse(rest.empty() ? "a unit is required"
                                  : fmt::format("unknown unit {}", in_quotes(rest)));
 
   const std::optional<std::uint64_t> whole = to_integer(digits);
-  if (!whole || *whole > most / unit->factor) quantity.refuse("too large");
-  const std::optional<std::uint64_t> part = whole_part_of(fraction, unit->factor);
+  if (!whole || *whole > most / *factor) quantity.refuse("too large");
+  const std::optional<std::uint64_t> part = whole_part_of(fraction, *factor);
   if (!part) quantity.refuse("not a whole number of the smallest unit");
-  if (*part > most - *whole * unit->factor) quantity.refuse("too large");
-  return *whole * unit->factor + *part;
+  if (*part > most - *whole * *factor) quantity.refuse("too large");
+  return *whole * *factor + *part;
 }
 
 // Formats a value in [0, 999.5) with three significant digits; at the bounds rounding carries into
@@ -131,7 +147,7 @@ std::string format_scaled(double value, std::span<const Step> steps) {
 }  // namespace
 
 std::uint64_t parse_count(std::string_view option, std::string_view text) {
-  const Quantity quantity{option, text, "a count", "100000, 2^20, 1k, 1M, 1G, 1Ki, 1Mi, 1Gi"};
+  const Quantity quantity{option, text, "a count", "for example 100000, 1e6, 2^20, 1M or 64Ki"};
   if (text.substr(0, 2) != "2^")
     return parse(quantity, kCountUnits, std::numeric_limits<std::uint64_t>::max());
   std::string_view rest = text.substr(2);
@@ -143,12 +159,12 @@ std::uint64_t parse_count(std::string_view option, std::string_view text) {
 }
 
 Bytes parse_bytes(std::string_view option, std::string_view text) {
-  const Quantity quantity{option, text, "a size", "4096, 64KiB, 64MiB, 1GiB, 64kB, 64MB, 1GB"};
+  const Quantity quantity{option, text, "a size", "for example 4096, 64KiB, 64MiB, 1GiB or 64MB"};
   return parse(quantity, kByteUnits, std::numeric_limits<Bytes>::max());
 }
 
 Nanos parse_duration(std::string_view option, std::string_view text) {
-  const Quantity quantity{option, text, "a duration", "500ns, 10us, 500ms, 2s, 1.5s, 3m, 1h"};
+  const Quantity quantity{option, text, "a duration", "for example 10us, 500ms, 1.5s, 3m or 1h"};
   const auto most = static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max());
   return Nanos{static_cast<std::int64_t>(parse(quantity, kTimeUnits, most))};
 }

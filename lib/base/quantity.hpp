@@ -10,13 +10,13 @@
 namespace mgpu {
 
 // Each throws Error(usage) that says what is expected and what was given. Negative or empty text,
-// trailing garbage, fractions that are not whole and overflow of 64 bits are refused. `option`
-// names the option in the message.
+// trailing garbage, values that are not whole and overflow of 64 bits are refused. `option` names
+// the option in the message.
 std::uint64_t parse_count(
     std::string_view option,
-    std::string_view text);  // 100000, 2^20, 1k, 1M, 1G (decimal), 1Ki, 1Mi, 1Gi
+    std::string_view text);  // 100000, 1e6, 1.5e6, 2^20, 1k, 1M, 1G (decimal), 1Ki, 1Mi, 1Gi
 Bytes parse_bytes(std::string_view option,
-                  std::string_view text);  // 4096, 64KiB, 64MiB, 1GiB, 64kB, 64MB, 1GB
+                  std::string_view text);  // 4096, 1e6, 64KiB, 64MiB, 1GiB, 64kB, 64MB, 1GB
 Nanos parse_duration(
     std::string_view option,
     std::string_view text);  // 500ns, 10us, 500ms, 2s, 1.5s, 3m, 1h; a unit is required

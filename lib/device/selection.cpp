@@ -17,6 +17,8 @@ namespace mgpu {
 
 namespace {
 
+bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+
 constexpr std::string_view kAccepted =
     "RANK, PLATFORM:DEVICE[.SUB], PLATFORM:*, NODE/ before these, gpu, cpu, accelerator, custom or "
     "all (with :N the first N), "
@@ -99,7 +101,16 @@ bool begins_with(const std::optional<std::string>& identifier, const std::string
   return identifier && lower(*identifier).compare(0, prefix.size(), prefix) == 0;
 }
 
-constexpr std::string_view kKinds[] = {"gpu", "cpu", "accelerator", "custom", "all"};
+const std::string kKinds[] = {"gpu", "cpu", "accelerator", "custom", "all"};
+
+// Says what to write instead of a word that is no term: a part of a name, or a kind spelt like it.
+std::string unknown_word(std::string_view word) {
+  constexpr std::size_t kMost = 32;
+  std::string why = "unknown word";
+  const bool plain = word.size() <= kMost && std::all_of(word.begin(), word.end(), is_word_char);
+  if (plain) why += fmt::format("; name~{} selects devices by a part of their name", word);
+  return why + did_you_mean(word, kKinds);
+}
 
 }  // namespace
 
@@ -151,7 +162,7 @@ Selector::Term Selector::parse_term(std::string_view written, std::string_view o
   }
 
   if (std::isdigit(static_cast<unsigned char>(body.front())) == 0)
-    refuse(option, written, "unknown word");
+    refuse(option, written, unknown_word(body));
   if (colon == std::string_view::npos) {
     const auto rank = to_number(body);
     if (!rank) refuse(option, written, "not a rank from 0 to 4294967295");
@@ -270,8 +281,6 @@ std::string no_device_message(std::string_view selector, std::span<const Device>
 // report; nothing is measured here.
 
 namespace {
-
-bool is_word_char(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
 
 // Returns whether `text` has one of the words (lower case) as a word of its own: "Intel(R)" has
 // intel, "intelligent" has not.

@@ -1,4 +1,6 @@
 // Kernels that are not the tool's own, and what a compiler reports about their parameters.
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -83,7 +85,11 @@ std::unique_ptr<Kernel> ClDevice::foreign_kernel(const KernelSource& source, std
     return std::make_unique<ClKernel>(std::move(object), name);
   } catch (const cl::Error& error) {
     if (error.err() == CL_INVALID_KERNEL_NAME)
-      throw Error(ErrorKind::unsupported, source.name + " has no kernel " + name);
+      throw Error(
+          ErrorKind::unsupported,
+          fmt::format("{}: the compiler made no kernel \"{}\" of it; if that is the name of "
+                      "a function of OpenCL C, such as dot or length, rename the kernel",
+                      source.name, name));
     throw cl_failure("kernel " + name + " of " + source.name + " on " + facts_.id, error.err());
   }
 }

@@ -38,15 +38,33 @@ bool known_scope(const std::string& scope) {
                      [&](const StrategyInfo& s) { return s.name == scope; });
 }
 
-double parse_bound(std::string_view from, std::string_view whole, const std::string& metric,
+// Returns the metric of this name, or of the column of a table: "comm" is comm_share.
+const MetricInfo* metric_named(const std::string& name) {
+  for (const char* ending : {"", "_share", "_percent"})
+    if (const MetricInfo* metric = find_metric(name + ending)) return metric;
+  return nullptr;
+}
+
+// Parses a bound. A % is possible for shares, and necessary for a percentage by its column's name,
+// whose number would else be taken for a share.
+double parse_bound(std::string_view from, std::string_view whole, const std::string& given,
                    std::string_view text) {
-  if (metric == "time") return static_cast<double>(parse_duration(from, text).count());
+  if (given == "time") return static_cast<double>(parse_duration(from, text).count());
+  const MetricInfo* metric = metric_named(given);
+  const std::string_view unit = metric != nullptr ? metric->unit : "";
+  const bool percent = text.ends_with('%');
+  if (percent) text.remove_suffix(1);
   double bound = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), bound);
   if (text.empty() || error != std::errc() || end != text.data() + text.size() ||
-      !std::isfinite(bound))
-    refuse(from, whole, "METRIC>=NUMBER, as in efficiency>=0.9 or time<=2ms");
-  return bound;
+      !std::isfinite(bound) || (percent && unit != "%" && unit != "1"))
+    refuse(from, whole, "METRIC>=NUMBER, as in efficiency>=90%, speedup>=1.5 or time<=2ms");
+  if (unit == "%" && !percent && given != metric->name)
+    refuse(from, whole, fmt::format("a percentage, as in {}<=10%", given));
+  constexpr double kMostEfficient = 2;
+  if (given == "efficiency" && !percent && bound > kMostEfficient)
+    refuse(from, whole, "a fraction or a percentage, as in efficiency>=0.9 or efficiency>=90%");
+  return percent && unit == "1" ? bound / 100 : bound;
 }
 
 Requirement parse_one(std::string_view from, std::string_view text) {
@@ -66,10 +84,12 @@ Requirement parse_one(std::string_view from, std::string_view text) {
     if (!known_scope(r.scope))
       refuse(from, text, "before the colon best, or a strategy of mgpu-bench list strategies");
   }
+  const MetricInfo* metric = metric_named(r.metric);
   const bool known = r.metric == "time" || r.metric == "rate" || r.metric == "faults" ||
-                     r.metric == "disturbed" || find_metric(r.metric) != nullptr;
+                     r.metric == "disturbed" || metric != nullptr;
   if (!known) refuse(from, text, "the metrics " + known_metrics());
   r.bound = parse_bound(from, text, r.metric, text.substr(at + (equal ? 2 : 1)));
+  if (metric != nullptr) r.metric = metric->name;
   return r;
 }
 

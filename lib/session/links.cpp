@@ -127,7 +127,7 @@ void measure_links(Backend& backend, const LinksOptions& options, Report& report
     report.devices.push_back({device, report.devices.size(), {}, {}, {}});
     if (options.element == Element::f64 && !options.ops.empty() && !device.fp64)
       throw Error(ErrorKind::unsupported,
-                  "device " + device.id + " has no f64; expected: --element u32, u64 or f32");
+                  "device " + device.id + " has no f64; expected for --element: u32, u64, f32");
     opened.open(device);
   }
   const std::size_t all = options.devices.size();

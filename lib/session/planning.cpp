@@ -11,22 +11,44 @@
 namespace mgpu {
 namespace {
 
-[[noreturn]] void not_calibrated(const Device& device, const std::string& work) {
-  throw Error(ErrorKind::usage,
-              "plan: device " + device.id + " has not been measured with " + work +
-                  "; do so first: mgpu-bench calibrate, with the same devices and options");
+// Devices of the same kind are equally fast.
+bool is_same_kind(const Device& a, const Device& b) {
+  return a.name == b.name && a.platform == b.platform && a.compute_units == b.compute_units &&
+         a.global_memory == b.global_memory;
+}
+
+// Returns the rate of the device, or of one of its kind; null if there is none.
+const SuiteRate* rate_of(const SessionOptions& options, const std::string& work,
+                         const Device& device) {
+  const auto own = options.suite_rates.find({work, device.id});
+  if (own != options.suite_rates.end()) return &own->second;
+  for (const Device& other : options.devices) {
+    const auto rate = options.suite_rates.find({work, other.id});
+    if (is_same_kind(device, other) && rate != options.suite_rates.end()) return &rate->second;
+  }
+  return nullptr;
 }
 
 }  // namespace
 
+std::optional<Uncalibrated> first_uncalibrated(const SessionOptions& options) {
+  const std::string work = work_of(options.problems.front());
+  for (std::size_t i = 0; i < options.devices.size(); ++i) {
+    const Device& device = options.devices[i];
+    const auto& known = options.calibration.devices;
+    const bool has_capability = i < known.size() && known[i];
+    if (!has_capability || rate_of(options, work, device) == nullptr)
+      return Uncalibrated{device.id, !has_capability};
+  }
+  return std::nullopt;
+}
+
 std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& options) {
   const Problem& problem = options.problems.front();
   const std::string work = work_of(problem);
-  for (std::size_t i = 0; i < options.devices.size(); ++i) {
-    const bool known = i < options.calibration.devices.size() && options.calibration.devices[i];
-    if (!known || !options.suite_rates.contains({work, options.devices[i].id}))
-      not_calibrated(options.devices[i], work);
-  }
+  if (const auto missing = first_uncalibrated(options))
+    throw Error(ErrorKind::usage,
+                "plan: " + work + " has not been measured on device " + missing->device);
   const std::unique_ptr<Workload> workload = make_workload(problem, options.devices);
   std::vector<std::unique_ptr<OpenDevice>> open;
   for (const Device& device : options.devices) open.push_back(backend.open(device));
@@ -40,7 +62,7 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
       KnownDevice& device = known.emplace_back();
       device.facts = &options.devices[i];
       device.capability = &*options.calibration.devices[i];
-      device.rate = &options.suite_rates.at({work, device.facts->id});
+      device.rate = rate_of(options, work, *device.facts);
       device.capacity = workload->capacity(open[i]->resources().traits(), mode);
       device.free_memory = open[i]->free_memory();
     }

@@ -2,6 +2,9 @@
 // executed and nothing is transferred.
 #pragma once
 
+#include <optional>
+#include <string>
+
 #include "lib/plan/choose.hpp"
 #include "lib/session/options.hpp"
 
@@ -13,9 +16,18 @@ struct PlannedCase {
   PlanChoice choice;
 };
 
+struct Uncalibrated {
+  std::string device;             // its id
+  bool lacks_capability = false;  // else it only lacks the rate of the problem
+};
+
+// Returns the first device that plan_problem lacks figures of; nothing if it has all of them. The
+// rate of a device of the same kind will do.
+std::optional<Uncalibrated> first_uncalibrated(const SessionOptions& options);
+
 // Returns one plan per mode of the options, for their first problem on all their devices; opens the
 // devices to see how much they hold. Throws Error(usage) naming a device that was not calibrated,
-// or not for this suite; Error(unsupported) when the problem fits nowhere.
+// or not for this problem; Error(unsupported) when the problem fits nowhere.
 std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& options);
 
 }  // namespace mgpu

@@ -1,7 +1,7 @@
 // Reads and writes arrays in NumPy's .npy format
 // (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html): C order, little-endian
 // float32, float64 or int32; matrices, and arrays of up to three dimensions. Suites use it for
-// --input and --output.
+// --input and --save-data.
 #pragma once
 
 #include <cstddef>
@@ -46,7 +46,7 @@ void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::spa
               const char* option = "--input");
 
 // Writes version 1.0 to a temporary file next to `file` and renames it, so that `file` is complete
-// or not there. Throws Error(output), naming --output.
+// or not there. Throws Error(output), naming --save-data.
 void write_npy(const std::filesystem::path& file, const NpyShape& shape,
                std::span<const std::byte> elements);
 

@@ -10,7 +10,7 @@ void write_result_file(const std::filesystem::path& file,
   try {
     OutputFile(file).stream(write);
   } catch (const Error& error) {
-    throw Error(ErrorKind::output, std::string("--output: ") + error.what());
+    throw Error(ErrorKind::output, std::string("--save-data: ") + error.what());
   }
 }
 

@@ -1,4 +1,4 @@
-// Writes --output of suites: a file that is complete or not there.
+// Writes --save-data of suites: a file that is complete or not there.
 #pragma once
 
 #include <filesystem>
@@ -8,7 +8,7 @@
 namespace mgpu {
 
 // Writes `file` with the content that `write` produces (OutputFile). Throws Error(output), naming
-// --output and the file.
+// --save-data and the file.
 void write_result_file(const std::filesystem::path& file,
                        const std::function<void(std::ostream&)>& write);
 

@@ -153,7 +153,7 @@ class Workload {
   // parts of the reference are computed once and cached.
   virtual Verdict verify(VerifyLevel level, std::uint64_t seed) = 0;
   virtual void write_result(
-      const std::filesystem::path& file) const = 0;  // writes --output; throws Error(output)
+      const std::filesystem::path& file) const = 0;  // writes --save-data; throws Error(output)
 
   // Return null if the workload does not have the interface.
   IterativeWorkload* iterative() { return interfaces().iterative; }
@@ -301,10 +301,12 @@ struct SuiteInfo {
     std::vector<std::map<std::string, std::string>> (*swept)(
         const std::map<std::string, std::string>& options) = nullptr;
     // Request of `init`: the kernel file, entry and build options for which a descriptor is
-    // written. make_template returns its text, and throws Error(input), Error(unsupported).
+    // written, and the file of the descriptor, if any. make_template returns its text, and throws
+    // Error(input), Error(unsupported).
     struct TemplateRequest {
       std::filesystem::path file;
       std::string entry, options;
+      std::filesystem::path descriptor;
     };
     std::string (*make_template)(DeviceResources&, const TemplateRequest&) = nullptr;
     std::string shown = {};  // value of the option in an overview of all suites

@@ -57,7 +57,7 @@ def suite(given, file, index):
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.npy"
         command = [given.binary, "run", "pac", "--input", file, "--fs", given.fs, "--pha", given.pha, "--amp", given.amp, "--perm", "0", "--mi", index,
-                   "-s", "single", "--mode", "resident", "-n", "1", "--json", "--output", out, *(["-d", given.devices] if given.devices else [])]
+                   "-s", "single", "--mode", "resident", "-n", "1", "--json", "--save-data", out, *(["-d", given.devices] if given.devices else [])]
         done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
         if done.returncode != 0:
             sys.exit(done.stderr.strip().splitlines()[-1])

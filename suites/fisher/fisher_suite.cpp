@@ -58,7 +58,7 @@ SuiteInfo fisher_suite() {
   SuiteInfo info;
   info.name = "fisher";
   info.summary =
-      "Fisher information: of one model from its scores, or at many points of a manifold; split by "
+      "Fisher information of one model from its scores, or at many points of a manifold; split by "
       "points";
   info.size_name = "points";
   info.default_size = std::uint64_t{1} << 16;
@@ -70,51 +70,44 @@ SuiteInfo fisher_suite() {
   info.full_bytes = Bytes{1} << 30;
   info.options = {
       {"regime",
-       "empirical: one matrix, the mean of s s^T over score vectors s; models: a matrix at each "
-       "point, from scores drawn there; "
-       "closed: a "
-       "matrix at each point in closed form",
+       "Matrices to compute: empirical: one, the mean of s s^T over score vectors s; models: one "
+       "per point, from scores drawn there; closed: one per point in closed form",
        {"empirical", "models", "closed"}},
       {"model",
-       "empirical: rows of the input are scores, or a design matrix of logistic or softmax "
-       "regression (expected Fisher matrix); "
-       "models: "
-       "softmax (categorical, logits), logistic or gaussian ((mu, sigma) of each coordinate). "
-       "auto: scores, softmax",
+       "Model. With --regime empirical, input rows are scores, or a design matrix of logistic or "
+       "softmax regression (expected Fisher matrix); with models: softmax (categorical, logits), "
+       "logistic, or gaussian ((mu, sigma) of each coordinate). auto: scores, softmax",
        {"auto", "scores", "logistic", "softmax", "gaussian"}},
-      {"family", "of --regime closed", {family_names.begin(), family_names.end()}},
-      {"precision", "of inputs and sums; an empirical F is float64 in any case", {"fp32", "fp64"}},
+      {"family", "Family of --regime closed", {family_names.begin(), family_names.end()}},
+      {"precision", "Type of inputs and sums; an empirical F is always float64", {"fp32", "fp64"}},
       {"dim",
-       "numbers of a point, which is the dimension of F but for softmax regression; auto: 256 "
-       "(softmax regression 64), models 32, "
-       "closed 16",
+       "Parameters per point (the dimension of F, except for softmax regression); auto: 256 "
+       "(softmax regression 64), models 32, closed 16",
        {"auto"},
        Kind::count},
       {"classes",
-       "of empirical softmax regression, whose F has --dim times as many rows; auto: 4",
+       "Classes of empirical softmax regression, whose F has --dim times as many rows; auto: 4",
        {"auto"},
        Kind::count},
-      {"scores", "drawn at each point of --regime models; auto: 256", {"auto"}, Kind::count},
+      {"scores", "Scores drawn per point with --regime models; auto: 256", {"auto"}, Kind::count},
       {"params",
-       "a .npy file with the parameters of logistic (1 x dim) or softmax (classes x dim) "
+       "A .npy file with the parameters of logistic (1 x dim) or softmax (classes x dim) "
        "regression; none: seeded",
        {"none"},
        Kind::file},
       {"kernel",
-       "the fastest that works, or plain OpenCL C: auto sums matrices of models logistic and "
-       "gaussian up to --dim 32 on fp64 "
-       "tensor "
-       "cores "
-       "where there are, whose last bits are others",
+       "auto: the fastest kernel that works; portable: plain OpenCL C. Up to --dim 32, auto sums "
+       "the matrices of logistic and gaussian models on fp64 tensor cores if there are any; "
+       "results then differ in the last bits",
        {"auto", "portable"}},
       {"data",
-       "seeded scores: uniform in (-1, 1), or integers from -4 to 4, of which sums are exact",
+       "Seeded scores: uniform in (-1, 1), or integers from -4 to 4, whose sums are exact",
        {"uniform", "integers"}},
   };
   info.modes = {Mode::resident, Mode::end_to_end};
   info.input =
-      "a .npy file of the --precision, a row a score vector, a row of the design matrix, or a "
-      "point";
+      "a .npy file of the --precision with one score vector, row of the design matrix, or point "
+      "per row";
   info.host_bytes = host_bytes;
   info.size_of_input = points_of_input;
   info.check = check;

@@ -46,7 +46,7 @@ void check_type(const SuiteParams& params, const std::string& file, const NpySha
                 Bytes element) {
   if (shape.element == element) return;
   throw Error(ErrorKind::input, file + " holds " + (shape.element == 8 ? "float64" : "float32") +
-                                    "; accepted with --precision " +
+                                    "; expected with --precision " +
                                     params.options.at("precision") + ": " +
                                     (element == 8 ? "float64" : "float32"));
 }
@@ -65,7 +65,7 @@ void sizes_of_file(const SuiteParams& params, Problem& problem) {
   if (wanted && shape.columns != *wanted) {
     throw Error(ErrorKind::input, "--input: " + params.input->string() + " has " +
                                       std::to_string(shape.columns) +
-                                      " columns; accepted for --family " +
+                                      " columns; expected for --family " +
                                       params.options.at("family") + ": " + std::to_string(*wanted));
   }
   problem.width = shape.columns;
@@ -76,9 +76,8 @@ void sizes_of_params(const SuiteParams& params, Problem& problem) {
   const std::string& file = params.options.at("params");
   if (file == "none") return;
   if (problem.regime != Regime::empirical || problem.model == Model::scores) {
-    throw usage(
-        "--params: " + in_quotes(file) +
-        " would not be read; accepted with --regime empirical and --model logistic or softmax");
+    throw usage("--params: " + in_quotes(file) +
+                " would not be read; it needs --regime empirical and --model logistic or softmax");
   }
   const NpyShape shape = read_npy_shape(file, "--params");
   check_type(params, "--params: " + file, shape, problem.element());
@@ -101,7 +100,7 @@ void sizes_of_closed(const SuiteParams& params, Problem& problem) {
   if (own && !params.input) {
     const std::uint64_t given = count(params, "dim", *own);
     if (given != *own) {
-      throw usage("--dim: " + in_quotes(std::to_string(given)) + "; accepted with --family " +
+      throw usage("--dim: " + in_quotes(std::to_string(given)) + "; expected with --family " +
                   params.options.at("family") + ": " + std::to_string(*own));
     }
     problem.width = *own;
@@ -116,7 +115,7 @@ void sizes_of_models(Problem& problem) {
   limit("scores", problem.scores, 1, most_scores);
   if (problem.model == Model::gaussian && problem.dim % 2 != 0)
     throw usage("--dim: " + in_quotes(std::to_string(problem.dim)) +
-                " is odd; accepted with --model gaussian: an even number, (mu, "
+                " is odd; expected with --model gaussian: an even number, (mu, "
                 "sigma) for each coordinate");
   if (problem.wide) throw usage("--precision: \"fp64\" is not for --regime models; expected: fp32");
 }

@@ -41,23 +41,22 @@ SuiteInfo geometric_suite() {
   info.full_size_cpu = 1 << 18;
   info.options = {
       {"algebra",
-       "P,Q,R: vectors whose squares are 1, -1 and 0, at most 5 in all; components are 1, e1, e2, "
-       "e12, e3, e13, e23, e123, ...",
+       "P,Q,R: numbers of basis vectors that square to 1, -1 and 0, at most 5 in all; components "
+       "are 1, e1, e2, e12, e3, e13, e23, e123, ...",
        {"3,0,0"},
        Kind::text},
       {"op",
-       "the geometric product; of it what has the sum of the grades (outer), or their difference "
-       "(inner); or a b ~a (sandwich)",
+       "Product: geometric; outer (its parts whose grade is the sum of the grades) or inner (their "
+       "difference); or sandwich, a b ~a",
        {"geometric", "outer", "inner", "sandwich"}},
-      {"precision", "of all components and sums", {"fp32", "fp64"}},
+      {"precision", "Type of all components and sums", {"fp32", "fp64"}},
       {"data",
-       "seeded components: uniform in (-1, 1), or integers from -4 to 4, of which products are "
-       "exact",
+       "Seeded components: uniform in (-1, 1), or integers from -4 to 4, whose products are exact",
        {"uniform", "integers"}},
   };
   info.modes = {Mode::resident, Mode::end_to_end};
   info.inputs = 2;
-  info.input = "A.npy,B.npy: a row a multivector, a column a component, in the --precision";
+  info.input = "A.npy,B.npy of the --precision: one multivector per row, one component per column";
   info.has_kernel_variants = true;
   info.tuned_options = {"op", "precision"};
   info.host_bytes = host_bytes_of;

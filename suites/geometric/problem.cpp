@@ -29,10 +29,10 @@ std::uint64_t count_of_files(const SuiteParams& params, const Problem& problem) 
     if (shapes[i].element != problem.element())
       throw refuse(
           files[i]->string() + " holds " + (shapes[i].element == 8 ? "float64" : "float32") +
-          "; accepted with --precision " + (problem.wide ? "fp64: float64" : "fp32: float32"));
+          "; expected with --precision " + (problem.wide ? "fp64: float64" : "fp32: float32"));
     if (shapes[i].columns != problem.signature.components())
       throw refuse(files[i]->string() + " has " + std::to_string(shapes[i].columns) +
-                   " columns; accepted with --algebra " + problem.signature.text() + ": " +
+                   " columns; expected with --algebra " + problem.signature.text() + ": " +
                    std::to_string(problem.signature.components()) + ", one a component");
   }
   if (shapes[0].rows != shapes[1].rows)

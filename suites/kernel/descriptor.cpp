@@ -204,7 +204,7 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
     if (argument.type.base == Base::none || argument.type.base == Base::f16)
       table.refuse("type",
                    "is " + argument.type.name +
-                       "; accepted for a scalar: integers, float, double and vectors of them");
+                       "; expected for a scalar: integers, float, double and vectors of them");
     table.finish();
     return argument;
   }
@@ -226,7 +226,7 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
   const bool splits = argument.map == MapKind::split || argument.map == MapKind::slice;
   if (!combines && argument.access != Access::read && !splits) {
     table.refuse("access",
-                 "lets slices write what others have, too; accepted for this map: read (write, "
+                 "lets slices write what others have, too; expected for this map: read (write, "
                  "readwrite and scratch need "
                  "split or slice)");
   }

@@ -138,7 +138,7 @@ std::vector<std::map<std::string, std::string>> swept(
 
 std::string make_template(DeviceResources& device,
                           const SuiteInfo::Descriptors::TemplateRequest& from) {
-  return skeleton(device, from.file, from.entry, from.options);
+  return skeleton(device, from.file, from.entry, from.options, from.descriptor);
 }
 
 std::unique_ptr<Workload> make(const SuiteParams& params) {
@@ -156,14 +156,15 @@ SuiteInfo kernel_suite() {
   info.default_size = 1 << 22;
   info.quick_size = 1 << 16;
   info.options = {
-      {"kernel", "the descriptor of a kernel, or the name of an example", example_names(),
+      {"kernel", "Descriptor of a kernel, or the name of an example", example_names(),
        Option::file},
       {"set",
-       "values of the descriptor's parameters: NAME=VALUE,..; NAME=1,2,4: a problem with each",
+       "Values of the descriptor's parameters, NAME=VALUE,..; NAME=1,2,4 makes one problem per "
+       "value",
        {"none"},
        Option::text},
       {"guards",
-       "whether slices are tried before anything is measured, so that a wrong map is found",
+       "Check trial slices before anything is measured, to catch a wrong argument map",
        {"on", "off"}},
   };
   info.input =

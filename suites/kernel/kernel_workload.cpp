@@ -460,12 +460,10 @@ void KernelWorkload::write_result(const std::filesystem::path& file) const {
     return write_npy(file, {rows, numbers / rows, first.type.lane()}, result(first));
   }
   if (file.extension() == ".npy") {
-    throw Error(
-        ErrorKind::output,
-        fmt::format(
-            "--output: {}: .npy holds one output of float or double; expected: another name, for "
-            "the bytes of all outputs",
-            in_quotes(file.string())));
+    throw Error(ErrorKind::output, fmt::format("--save-data: {}: .npy holds one output of float or "
+                                               "double; expected: another name, for "
+                                               "the bytes of all outputs",
+                                               in_quotes(file.string())));
   }
   write_result_file(file, [&](std::ostream& out) {
     for (const Argument* one : outputs) {

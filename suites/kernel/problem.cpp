@@ -204,7 +204,7 @@ class Reader {
     if (text.address == "rebased" && !may_be_rebased) {
       refuse(one.where + ".map.address",
              problem_.offset ? "is rebased, although slices begin at a global offset"
-                             : "is rebased; accepted for this map: whole");
+                             : "is rebased; expected for this map: whole");
     }
     const auto& swap = problem_.descriptor.repeat.swap;
     const bool wraps = one.edge == Edge::periodic &&

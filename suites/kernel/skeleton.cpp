@@ -104,7 +104,8 @@ std::vector<std::string> kernels_in(const std::string& text) {
 }
 
 std::string skeleton(DeviceResources& device, const std::filesystem::path& file,
-                     const std::string& entry, const std::string& options) {
+                     const std::string& entry, const std::string& options,
+                     const std::filesystem::path& descriptor) {
   std::string text;
   try {
     text = read_text_file(file);
@@ -113,10 +114,10 @@ std::string skeleton(DeviceResources& device, const std::filesystem::path& file,
   }
   const std::vector<std::string> names = kernels_in(text);
   const std::string list = fmt::format("{}", fmt::join(names, ", "));
-  if (names.empty()) throw Error(ErrorKind::input, file.string() + ": has no kernel");
+  if (names.empty()) throw Error(ErrorKind::input, file.string() + " has no kernel");
   if (entry.empty() && names.size() > 1)
     throw Error(ErrorKind::input,
-                file.string() + ": has several kernels; name one with --entry: " + list);
+                file.string() + " has several kernels; name one with --entry: " + list);
   const std::string chosen = entry.empty() ? names.front() : entry;
   if (std::find(names.begin(), names.end(), chosen) == names.end())
     throw Error(ErrorKind::input,
@@ -128,7 +129,11 @@ std::string skeleton(DeviceResources& device, const std::filesystem::path& file,
       source, chosen,
       options + " -I " + file.parent_path().string() + (file.has_parent_path() ? "" : "."));
   const auto parameters = made->parameters().value_or(std::vector<KernelParameter>());
-  std::string descriptor = fmt::format(
+  const std::filesystem::path named =
+      descriptor.empty()
+          ? file.filename()
+          : std::filesystem::proximate(file, std::filesystem::absolute(descriptor).parent_path());
+  std::string draft = fmt::format(
       "# How {} splits over devices. Lines with \"fill in\" are guesses; every key is in "
       "suites/kernel/README.md.\n"
       "format = \"mgpu-kernel/1\"\n"
@@ -143,11 +148,11 @@ std::string skeleton(DeviceResources& device, const std::filesystem::path& file,
       "global = [\"count\"]  # fill in: work-items for a slice of `count` items, one to three "
       "dimensions\n"
       "local = \"device\"  # or [64]; then round_up(count, 64) above\n",
-      chosen, quoted(file.filename().string()), quoted(chosen),
+      chosen, quoted(named.string()), quoted(chosen),
       options.empty() ? "" : fmt::format("options = {}\n", quoted(options)));
   for (std::size_t i = 0; i < parameters.size(); ++i)
-    descriptor += "\n" + argument_text(parameters[i], i);
-  return descriptor;
+    draft += "\n" + argument_text(parameters[i], i);
+  return draft;
 }
 
 }  // namespace mgpu::kernel

@@ -13,9 +13,11 @@ namespace mgpu::kernel {
 std::vector<std::string> kernels_in(const std::string& text);
 
 // Returns the descriptor's text, with comments on what to fill in. An empty `entry` means the only
-// kernel of the file. Throws Error(input) if the file cannot be read, or has no kernel or several;
-// Error(unsupported) if it does not build.
+// kernel of the file. `descriptor`: the file that the text is for, which names the kernel's file
+// relative to itself; empty: it is in the same folder. Throws Error(input) if the file cannot be
+// read, or has no kernel or several; Error(unsupported) if it does not build.
 std::string skeleton(DeviceResources& device, const std::filesystem::path& file,
-                     const std::string& entry, const std::string& options);
+                     const std::string& entry, const std::string& options,
+                     const std::filesystem::path& descriptor);
 
 }  // namespace mgpu::kernel

@@ -64,57 +64,53 @@ std::vector<SuiteOption> lbm_options() {
   using Option = SuiteOption::Kind;
   return {
       {"case",
-       "taylor-green: a vortex, periodic on all sides; cavity: walls along x and y, the upper one "
-       "moves along x; channel: walls "
-       "along "
-       "y, a force along x, from rest",
+       "Flow: taylor-green (a vortex, periodic on all sides), cavity (walls along x and y; the "
+       "upper one moves along x) or channel (walls along y, a force along x, starting from rest)",
        {"taylor-green", "cavity", "channel"}},
-      {"iterations", "steps of a sample", {"100"}, Option::count},
-      {"planes",
-       "cells along z; cube: as many as along x and y, which --size says",
-       {"cube"},
-       Option::count},
+      {"iterations", "Steps per sample", {"100"}, Option::count},
+      {"planes", "Cells along z; cube: as many as along x and y (--size)", {"cube"}, Option::count},
       {"weak",
-       "a box of that size for each device, one upon the other, instead of one that they share",
+       "Weak scaling: one box of that size per device, stacked, instead of one that the devices "
+       "share",
        {"no", "yes"},
        Option::flag},
       {"collision",
-       "bgk: one relaxation time; trt: two, which puts walls right between two cells",
+       "Collision operator: bgk (one relaxation time) or trt (two, which places walls exactly "
+       "halfway between two cells)",
        {"bgk", "trt"}},
       {"relaxation-time",
-       "in steps, above 0.5, up to 2; a third of what it exceeds 0.5 by is the viscosity",
+       "Relaxation time tau in (0.5, 2], in steps; viscosity = (tau - 0.5) / 3",
        {"0.8"},
        Option::number},
       {"reynolds",
-       "instead of the relaxation time: speed times size, divided by the viscosity",
+       "Reynolds number, speed x size / viscosity, instead of the relaxation time",
        {"none"},
        Option::number},
       {"speed",
-       "in cells a step, up to 0.3: the largest that a vortex begins with, of the lid, of the "
-       "channel's middle in the end",
+       "Speed in cells per step, up to 0.3: the initial maximum of a vortex, the lid of a cavity, "
+       "the final maximum in a channel",
        {"0.05"},
        Option::number},
-      {"lattices", "two, from one to the other; one, in place: half the memory", {"two", "one"}},
+      {"lattices", "two: ping-pong buffers; one: in place, half the memory", {"two", "one"}},
       {"split",
-       "what shares are: slabs of planes, or blocks, which also end along y",
+       "Domain decomposition: slabs of planes (1-D), or blocks that also divide y (2-D)",
        {"slabs", "blocks"}},
       {"depth",
-       "steps from one exchange to the next: as many planes are exchanged at once, and some "
-       "computed twice",
+       "Halo depth: exchange every N steps (N planes at once, with redundant computation)",
        {"1"},
        Option::count},
       {"overlap",
-       "whether what others need is computed first, and sent before the rest is computed",
+       "Compute and send what other devices need before computing the rest",
        {"on", "off"}},
       {"kernel",
-       "work-items of a group along x, and what goes past caches; auto: the one that calibrate "
-       "--tune found, else 256",
+       "Work-group size along x, and which accesses bypass caches; auto: the fastest by calibrate "
+       "--tune, else 256",
        {"auto", "256", "128", "64", "512", "256-stream-stores", "128-stream-stores",
         "64-stream-stores", "512-stream-stores", "256-stream-all", "128-stream-all",
         "64-stream-all", "512-stream-all"}},
       {"checkpoint-rounds",
-       "a checkpoint after so many steps, from which a sample that loses a device begins again; "
-       "none: from the beginning",
+       "Checkpoint every N steps, from which a sample that loses a device restarts; none: it "
+       "restarts from the beginning",
        {"none"},
        Option::count},
   };
@@ -126,8 +122,7 @@ SuiteInfo lbm_suite() {
   SuiteInfo info;
   info.name = "lbm";
   info.summary =
-      "Steps of a D3Q19 lattice Boltzmann method in a box, whose planes are split; devices "
-      "exchange what crosses borders";
+      "Lattice Boltzmann flow (D3Q19) in a box, split by planes or blocks; devices exchange halos";
   info.size_name = "side";
   info.default_size = 128;
   info.quick_size = 32;
@@ -138,7 +133,7 @@ SuiteInfo lbm_suite() {
   info.options = lbm_options();
   info.modes = {Mode::resident, Mode::end_to_end};
   info.input =
-      "velocities and densities to begin with, as --output writes them: a .npy array of float32, "
+      "initial velocities and densities, as --save-data writes them: a .npy array of float32, "
       "cells x 4";
   info.has_kernel_variants = true;
   info.tuned_options = {"lattices"};

@@ -1,4 +1,4 @@
-// Writes the fields of a result to the file of --output.
+// Writes the fields of a result to the file of --save-data.
 #pragma once
 
 #include <filesystem>

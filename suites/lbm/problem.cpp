@@ -72,12 +72,12 @@ void set_split(const SuiteParams& params, Problem& problem) {
     throw refused_option("depth",
                          in_quotes(params.options.at("depth")) +
                              " wants --lattices two: in place every step changes what lies "
-                             "beyond a border; accepted with one: 1");
+                             "beyond a border; expected with one: 1");
   if (params.options.at("split") == "slabs") return;
   const auto only = [&](bool holds, const char* option, const char* accepted) {
     if (!holds)
       throw refused_option(option, in_quotes(params.options.at(option)) +
-                                       " is not for --split blocks; accepted with it: " + accepted);
+                                       " is not for --split blocks; expected with it: " + accepted);
   };
   only(problem.lattices == 2, "lattices", "two");
   only(problem.depth == 1, "depth", "1");

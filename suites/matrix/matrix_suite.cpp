@@ -56,26 +56,29 @@ SuiteInfo matrix_suite() {
   info.full_size = 8192;
   info.options = {
       {"precision",
-       "of A, B, C and every sum; 3xtf32: fp32 emulated by NVIDIA's tensor cores, with an error of "
-       "its own",
+       "Type of A, B, C and every sum; 3xtf32: fp32 emulated on NVIDIA tensor cores, with an error "
+       "of its own",
        {"fp32", "fp64", "3xtf32"}},
-      {"axis", "what C is split into", {"rows", "cols", "tiles"}},
-      {"cols", "columns of B and C; --size counts the rows of A and C", {"same"}, Kind::count},
-      {"inner", "columns of A, rows of B", {"same"}, Kind::count},
-      {"alpha", "factor of A B", {"1"}, Kind::number},
-      {"beta", "factor of the C that is added; 0: none", {"0"}, Kind::number},
+      {"axis", "Split C by rows, columns or tiles", {"rows", "cols", "tiles"}},
+      {"cols",
+       "Columns of B and C (--size counts the rows of A and C); same: as many as rows",
+       {"same"},
+       Kind::count},
+      {"inner", "Columns of A and rows of B; same: as many as rows", {"same"}, Kind::count},
+      {"alpha", "Factor of A B", {"1"}, Kind::number},
+      {"beta", "Factor of the C that is added; 0: none", {"0"}, Kind::number},
       {"data",
-       "seeded operands: uniform in (-1, 1), or integers from -4 to 4, of which products are exact",
+       "Seeded operands: uniform in (-1, 1), or integers from -4 to 4, whose products are exact",
        {"uniform", "integers"}},
       {"kernel",
-       "the fastest that works, plain OpenCL C, or NVIDIA's with asynchronous copies (vector) or "
-       "tensor cores (tensor)",
+       "auto: the fastest kernel that works; portable: plain OpenCL C; on NVIDIA GPUs also vector "
+       "(asynchronous copies) and tensor (tensor cores)",
        {"auto", "portable", "vector", "tensor"}},
   };
   info.modes = {Mode::resident, Mode::end_to_end};
   info.inputs = 3;
   info.input =
-      "A.npy,B.npy and, where --beta is not 0, C.npy: arrays of two dimensions in the --precision";
+      "A.npy,B.npy and, unless --beta is 0, C.npy: two-dimensional arrays of the --precision";
   info.has_kernel_variants = true;
   info.tuned_options = {"precision"};
   info.host_bytes = host_bytes_or_all;

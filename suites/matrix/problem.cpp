@@ -59,7 +59,7 @@ void sizes_of_files(const SuiteParams& params, Problem& problem) {
     if (shapes.back().element != problem.element()) {
       throw refuse(file.string() + " holds " +
                    (shapes.back().element == 8 ? "float64" : "float32") +
-                   "; accepted with --precision " + params.options.at("precision") + ": " +
+                   "; expected with --precision " + params.options.at("precision") + ": " +
                    (problem.element() == 8 ? "float64" : "float32"));
     }
   }
@@ -101,13 +101,13 @@ Problem problem_of(const SuiteParams& params) {
       std::find(kernels.begin(), kernels.end(), options.at("kernel")) - kernels.begin());
   if (problem.kernel == KernelChoice::tensor && problem.precision == Precision::fp32)
     throw Error(ErrorKind::usage,
-                "--kernel: \"tensor\" is for --precision fp64 and 3xtf32; accepted with fp32: "
+                "--kernel: \"tensor\" is for --precision fp64 and 3xtf32; expected with fp32: "
                 "auto, portable, vector");
   if (problem.precision == Precision::tf32x3 && problem.kernel != KernelChoice::automatic &&
       problem.kernel != KernelChoice::tensor)
     throw Error(ErrorKind::usage,
                 "--kernel: " + in_quotes(options.at("kernel")) +
-                    " has no 3xtf32; accepted with that --precision: auto, tensor");
+                    " has no 3xtf32; expected with that --precision: auto, tensor");
   problem.alpha = factor(params, "alpha", problem.precision);
   problem.beta = factor(params, "beta", problem.precision);
   problem.integers = options.at("data") == "integers";

@@ -62,19 +62,17 @@ SuiteInfo merkle_suite() {
   info.full_size_cpu = std::uint64_t{1} << 18;
   info.options = {{"tree",
                    "plain: node = SHA-256(left || right) over 32-byte leaves; rfc6962: leaves and "
-                   "nodes hashed with their prefixes; "
-                   "rfc6962-digests: the same nodes, the leaves are RFC 6962 leaf hashes already. "
-                   "An odd node is promoted unchanged",
+                   "nodes are hashed with their prefixes; rfc6962-digests: the same, but the "
+                   "leaves are already RFC 6962 leaf hashes. An odd node is promoted unchanged",
                    {tree_names.begin(), tree_names.end()}},
                   {"pad",
-                   "with --input, fill up a last leaf of fewer than 32 bytes with zeros",
+                   "With --input: pad a last leaf of fewer than 32 bytes with zeros",
                    {"no", "yes"},
                    SuiteOption::Kind::flag}};
   info.measures_nothing = true;  // the root of an empty tree, by RFC 6962
   info.input =
-      "leaves of 32 bytes one after another; with --tree rfc6962 the last may be shorter and is "
-      "hashed as it is, with --pad it is "
-      "filled up with zeros";
+      "concatenated leaves of 32 bytes; with --tree rfc6962 the last may be shorter and is hashed "
+      "as it is, with --pad it is padded with zeros";
   info.modes = {Mode::resident, Mode::end_to_end};
   info.host_bytes = host_bytes;
   info.size_of_input = leaves_of_input;

@@ -66,7 +66,7 @@ void check(const SuiteParams& params) {
       params.options.at("axis") == "windows") {
     throw Error(ErrorKind::usage,
                 "--fixed-base: \"yes\" is for --axis points, where windows share their buckets; "
-                "accepted with --axis windows: auto, no");
+                "expected with --axis windows: auto, no");
   }
   if (!params.input || scalars == params.options.end() || scalars->second == scalar_names[0])
     return;
@@ -114,31 +114,34 @@ std::vector<std::string> window_values() {
 SuiteInfo msm_suite() {
   SuiteInfo info;
   info.name = "msm";
-  info.summary = "multi-scalar multiplication on an elliptic curve, Pippenger's algorithm";
+  info.summary =
+      "Multi-scalar multiplication on an elliptic curve by Pippenger's algorithm, split by points "
+      "or windows";
   info.size_name = "terms";
   info.default_size = std::uint64_t{1} << 20;
   info.quick_size = std::uint64_t{1} << 11;
   info.full_size = std::uint64_t{1} << 20;
   info.options = {
-      {"curve", "the curve; with --input, the file's", {curve_names.begin(), curve_names.end()}},
+      {"curve",
+       "Elliptic curve; with --input, that of the file",
+       {curve_names.begin(), curve_names.end()}},
       {"axis",
-       "what is split: points, or the windows of the scalars, each device with all points",
+       "Split the points, or the windows of the scalars (every device then has all points)",
        {"points", "windows"}},
       {"scalars",
-       "uniform below the group order; witness: a quarter each 0, 1, below 2^16 and uniform; "
+       "uniform: below the group order; witness: a quarter each 0, 1, below 2^16 and uniform; "
        "equal: all the same",
        {scalar_names.begin(), scalar_names.end()}},
       {"fixed-base",
-       "before the clock starts, make a table of multiples of the points, by which all windows "
-       "share their buckets; auto: on GPUs "
-       "where it fits and is predicted to be faster; not in mode end-to-end, where points travel",
+       "Precompute, before the clock starts, a table of multiples of the points, so that all "
+       "windows share their buckets; auto: on GPUs where it fits and is predicted to be faster; "
+       "not in mode end-to-end, which transfers the points",
        {fixed_base_names.begin(), fixed_base_names.end()}},
-      {"window", "bits of a window at most; auto: the cheapest for the points of a device",
+      {"window", "Largest number of bits per window; auto: the cheapest for the points of a device",
        window_values()},
       {"trust-input",
-       "with --input, do not test that points on bls12_381 are in the subgroup, only that they are "
-       "on the curve; scalars then have "
-       "to be below the group order",
+       "With --input: check only that points on bls12_381 are on the curve, not that they are in "
+       "the subgroup; scalars must then be below the group order",
        {"no", "yes"},
        SuiteOption::Kind::flag}};
   info.input = terms_file_help;

@@ -14,16 +14,11 @@ namespace mgpu::msm {
 
 const char* const terms_file_help =
     "terms as JSON {\"curve\": \"bn254\", \"terms\": [{\"scalar\": \"5\", \"x\": \"0x1\", \"y\": "
-    "\"0x2\"}, ..]}; as CSV whose "
-    "first "
-    "line names scalar, x, y and perhaps curve, every line ended, the last too; numbers are "
-    "decimal, or hexadecimal with 0x; or, "
-    "in a "
-    "file named .bin (bytes) or .hex (digits), as EIP-2537 (160 bytes a term) or EIP-196 (96) "
-    "encode x, y and scalar. Points are "
-    "on "
-    "the curve and in its subgroup, infinity is x = y = 0; scalars are below 2^256, taken modulo "
-    "the group order";
+    "\"0x2\"}, ..]}; as CSV whose first line names scalar, x, y and perhaps curve, and whose last "
+    "line also ends; numbers are decimal, or hexadecimal with 0x; or, in a file named .bin (bytes) "
+    "or .hex (digits), x, y and scalar as in EIP-2537 (160 bytes per term) or EIP-196 (96 bytes). "
+    "Points are on the curve and in its subgroup, infinity is x = y = 0; scalars are below 2^256, "
+    "taken modulo the group order";
 
 namespace {
 
@@ -200,7 +195,7 @@ class TermsFile {
     check_all(source, threads, [&](std::uint64_t i) -> Wrong {
       if (less(scalars[i], order_of(curve_))) return std::nullopt;
       return "scalar 0x" + to_hex(scalars[i]) + " is not below the group order " + order +
-             ", and to reduce it takes points that are known to be in the subgroup; accepted with "
+             ", and to reduce it takes points that are known to be in the subgroup; expected with "
              "--trust-input: scalars below it";
     });
   }

@@ -50,7 +50,7 @@ SuiteInfo pac_suite() {
   SuiteInfo info;
   info.name = "pac";
   info.summary =
-      "phase-amplitude coupling of many series with surrogates, split by batch, channels or "
+      "Phase-amplitude coupling of many series with surrogates, split by batch, channels or "
       "surrogates";
   info.size_name = "batch";
   info.default_size = 64;
@@ -59,53 +59,49 @@ SuiteInfo pac_suite() {
   info.full_size_cpu = 1;
   info.options = {
       {"axis",
-       "what is split: the batch, the channels, or the surrogates, each device with all series",
+       "Split the batch, the channels, or the surrogates (every device then has all series)",
        {"batch", "channel", "permutation"}},
       {"channels",
-       "series of each entry of the batch; auto: 8, or the file's",
+       "Series per entry of the batch; auto: 8, or as in the file",
        {"auto"},
        Kind::count},
-      {"length", "samples of a series; auto: 2048, or the file's", {"auto"}, Kind::count},
-      {"fs", "samples in a second", {"256"}, Kind::number},
+      {"length", "Samples per series; auto: 2048, or as in the file", {"auto"}, Kind::count},
+      {"fs", "Sampling rate in Hz", {"256"}, Kind::number},
       {"pha",
-       "phase bands LO:HI:N: N centres from LO to HI Hz; a quarter of a centre away from it half "
-       "is passed",
+       "Phase bands LO:HI:N: N centres from LO to HI Hz; the gain is one half at a quarter of the "
+       "centre away from it",
        {"2:20:10"},
        Kind::text},
       {"amp",
-       "amplitude bands, like the phase bands; an eighth of a centre away half is passed",
+       "Amplitude bands, like the phase bands; the gain is one half at an eighth of the centre "
+       "away from it",
        {"60:110:10"},
        Kind::text},
       {"perm",
-       "surrogates: series shifted circularly by seeded numbers of samples",
+       "Number of surrogates: series that are shifted circularly by seeded numbers of samples",
        {"200"},
        Kind::count},
-      {"bins", "of the phase", {"18"}, Kind::count},
+      {"bins", "Number of phase bins", {"18"}, Kind::count},
       {"mi",
-       "Tort's modulation index, of mean amplitudes of each bin; to compare with others: tensorpac "
-       "divides by the counts of all "
-       "phase "
-       "bands together, gpac-sum by none",
+       "Modulation index: tort, from the mean amplitude per bin; for comparison with other "
+       "programs: tensorpac divides by the counts of all phase bands together, gpac-sum does not "
+       "divide",
        {"tort", "tensorpac", "gpac-sum"}},
       {"sums",
-       "how surrogates are computed: shift by shift (direct), or all by number-theoretic "
-       "transforms, which need a power of two of "
-       "samples, 256 to 4096, with the first pass's roots in registers (transform) or all in local "
-       "memory (transform-local); all "
-       "are "
-       "exact",
+       "Computation of surrogates: direct (shift by shift), or number-theoretic transforms, with "
+       "the first pass in registers (transform) or all in local memory (transform-local); these "
+       "need a power of two of samples, 256 to 4096. All are exact",
        {"auto", "direct", "transform", "transform-local"}},
       {"planted",
-       "coupling in seeded series, PHASE:AMPLITUDE in Hz; auto: the bands nearest to 10 and 80 Hz",
+       "Coupling in seeded series, PHASE:AMPLITUDE in Hz; auto: the bands nearest to 10 and 80 Hz; "
+       "none: no coupling",
        {"auto", "none"},
        Kind::text},
   };
   info.modes = {Mode::resident, Mode::end_to_end};
   info.input =
-      "a .npy array of float32 or float64 (batch, channels, samples), (channels, samples) or "
-      "(samples), or raw float32 with "
-      "--channels "
-      "and --length";
+      "a .npy array of float32 or float64, (batch, channels, samples), (channels, samples) or "
+      "(samples), or raw float32 with --channels and --length";
   info.has_kernel_variants = true;
   info.host_bytes = host_bytes;
   info.size_of_input = batch_of_input;

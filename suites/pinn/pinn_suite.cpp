@@ -73,8 +73,8 @@ SuiteInfo pinn_suite() {
   SuiteInfo info;
   info.name = "pinn";
   info.summary =
-      "Training of a physics-informed network, whose points are split; devices exchange gradients "
-      "after each step";
+      "Training of a physics-informed network, split by points; devices exchange gradients after "
+      "each step";
   info.size_name = "points";
   info.default_size = 8192;
   info.quick_size = 1024;
@@ -82,82 +82,80 @@ SuiteInfo pinn_suite() {
   info.full_size_cpu = 64;
   info.options = {
       {"problem",
-       "the equation: burgers and allen-cahn in one dimension and time, helmholtz and poisson in "
-       "two dimensions",
+       "Equation: burgers and allen-cahn in one space dimension and time, helmholtz and poisson in "
+       "two space dimensions",
        {"burgers", "allen-cahn", "helmholtz", "poisson"}},
       {"preset",
-       "network, steps and weights, where other options leave them open: large is 4 x 256, small 3 "
-       "x 20; of the literature: "
-       "deepxde "
-       "3 x 20, raissi 8 x 20; auto: large, or small where all devices are CPUs",
+       "Network, steps and weights that other options leave open: large is 4 x 256, small 3 x 20; "
+       "from the literature: deepxde 3 x 20, raissi 8 x 20; auto: large, or small if all devices "
+       "are CPUs",
        {"auto", "large", "small", "deepxde", "raissi"}},
       {"partition",
-       "what devices share: the points of one network (data); parts of the domain with a network "
-       "each, which is another problem "
-       "(domain); or networks of different seeds, each trained by one device (ensemble)",
+       "What devices share: the points of one network (data); the domain, with one network per "
+       "part, which is another problem (domain); or an ensemble of networks of different seeds, "
+       "each trained by one device (ensemble)",
        {"data", "domain", "ensemble"}},
       {"parts",
-       "parts of the domain along the first input; auto: 4, or as many as devices",
+       "Parts of the domain along the first input; auto: 4, or the number of devices if that is "
+       "larger",
        {"auto"},
        Option::count},
       {"members",
-       "networks of an ensemble, with the seeds from --seed on; auto: 8",
+       "Networks of an ensemble, with consecutive seeds from --seed; auto: 8",
        {"auto"},
        Option::count},
-      {"layers", "hidden layers of tanh", {"auto"}, Option::count},
-      {"width", "neurons of a hidden layer", {"auto"}, Option::count},
-      {"iterations", "steps of a sample", {"auto"}, Option::count},
+      {"layers", "Hidden layers (tanh)", {"auto"}, Option::count},
+      {"width", "Neurons per hidden layer", {"auto"}, Option::count},
+      {"iterations", "Steps per sample", {"auto"}, Option::count},
       {"shards",
-       "runs of points whose gradients are added along a fixed tree, a power of two; auto: 128",
+       "Groups of points whose gradients are added along a fixed tree, a power of two; auto: 128",
        {"auto"},
        Option::count},
       {"boundary-points",
-       "points on the boundary; auto: a 16th of the points, or 128 of more than 2048, but one a "
-       "shard",
+       "Points on the boundary; auto: a 16th of the points, but at most 128 or a 256th of them, "
+       "and at least one per shard",
        {"auto"},
        Option::count},
       {"initial-points",
-       "points of the initial state; auto: like the points of the boundary, if there are any",
+       "Points of the initial state; auto: as on the boundary, if the equation has any",
        {"auto"},
        Option::count},
-      {"learning-rate", "of Adam", {"0.001"}, Option::number},
+      {"learning-rate", "Learning rate of Adam", {"0.001"}, Option::number},
       {"decay",
-       "what the learning rate is multiplied by in --decay-steps steps, bit by bit",
+       "Factor by which the learning rate falls gradually over --decay-steps steps",
        {"0.9"},
        Option::number},
       {"decay-steps",
-       "steps in which the learning rate falls by --decay",
+       "Steps in which the learning rate falls by the factor --decay",
        {"2000"},
        Option::number},
       {"constraints",
-       "whether boundary and initial values are terms of the loss (soft), or built into what the "
-       "network is part of (hard)",
+       "Boundary and initial values: terms of the loss (soft), or built into the network (hard)",
        {"soft", "hard"}},
       {"data-weight",
-       "weight of boundary and initial points in the loss; auto: 10, or what the preset has",
+       "Weight of boundary and initial points in the loss; auto: that of the preset, else 10",
        {"auto"},
        Option::number},
-      {"resample", "new points after so many steps", {"never"}, Option::count},
+      {"resample", "Draw new points every N steps", {"never"}, Option::count},
       {"checkpoint-rounds",
-       "a checkpoint after so many steps, from which a sample that loses a device begins again; "
-       "none: from the beginning",
+       "Checkpoint every N steps, from which a sample that loses a device restarts; none: it "
+       "restarts from the beginning",
        {"none"},
        Option::count},
       {"snapshots",
-       "how often, at equal distances, parameters are kept, for the error of the solution while it "
-       "is trained",
+       "Number of parameter sets that are saved at equal intervals, to show how the error of the "
+       "solution falls during training",
        {"24"},
        Option::count},
       {"compute",
-       "how gradients are computed: a shard by a work-group in local memory (shards), or all "
-       "points layer by layer with tiled "
-       "products (layers)",
+       "Computation of gradients: one work-group per shard in local memory (shards), or all points "
+       "layer by layer with tiled products (layers)",
        {"auto", "shards", "layers"}},
   };
   info.modes = {Mode::resident, Mode::end_to_end};
   info.has_kernel_variants = true;
   info.tuned_options = {"compute"};
-  info.input = "a training to continue: the .npy array that run pinn --output wrote";
+  info.input = "a training to continue: the .npy array that run pinn --save-data wrote";
   info.host_bytes = host_bytes;
   info.size_of_input = size_of_input;
   info.check = check;

@@ -82,7 +82,7 @@ void check_points(const Problem& problem) {
   if (problem.initial > 0 && !problem.in_time())
     throw refused("initial-points", std::to_string(problem.initial) + " with --problem " +
                                         name_of(problem.equation) +
-                                        ", which knows no time; accepted with it: 0");
+                                        ", which knows no time; expected with it: 0");
 }
 
 // Refuses options that only apply to one network trained step by step.
@@ -92,7 +92,7 @@ void refuse_of_several(const SuiteParams& params, const std::string& partition) 
     if (std::find(accepted.begin(), accepted.end(), given) == accepted.end())
       throw refused(option,
                     in_quotes(given) + " with --partition " + partition +
-                        ", which trains several networks; accepted with it: " + *accepted.begin());
+                        ", which trains several networks; expected with it: " + *accepted.begin());
   };
   refuse_unless("checkpoint-rounds", {"none"});
   refuse_unless("snapshots", {"0", "24"});  // 24 is the default
@@ -100,7 +100,7 @@ void refuse_of_several(const SuiteParams& params, const std::string& partition) 
     throw refused(
         "input",
         params.input->string() + " with --partition " + partition +
-            ", which trains several networks from the beginning; accepted with --partition data");
+            ", which trains several networks from the beginning; expected: --partition data");
 }
 
 void read_partition(const SuiteParams& params, Problem& problem) {
@@ -108,7 +108,7 @@ void read_partition(const SuiteParams& params, Problem& problem) {
   for (const auto& [option, of] : {std::pair{"members", "ensemble"}, {"parts", "domain"}})
     if (partition != of && params.options.at(option) != "auto")
       throw refused(option, in_quotes(params.options.at(option)) + " with --partition " +
-                                partition + "; accepted with it: auto");
+                                partition + "; expected with it: auto");
   if (partition == "data") return;
   refuse_of_several(params, partition);
   problem.snapshots = 0;
@@ -126,7 +126,7 @@ void read_partition(const SuiteParams& params, Problem& problem) {
   if (problem.hard)
     throw refused("constraints",
                   "hard with --partition domain, whose parts have ends where no value is known; "
-                  "accepted with it: soft");
+                  "expected with it: soft");
 }
 
 }  // namespace

@@ -25,19 +25,19 @@ std::vector<float> read(const std::filesystem::path& file) {
       shape.rows > most_rows)
     throw refused(file, "is " + std::to_string(shape.rows) + " x " + std::to_string(shape.columns) +
                             " of float" + std::to_string(shape.element * 8) +
-                            "; expected: what run pinn --output wrote, n x 3 of float32");
+                            "; expected: what run pinn --save-data wrote, n x 3 of float32");
   std::vector<float> values(shape.rows * columns);
   read_npy(file, shape, std::as_writable_bytes(std::span(values)));
   if (values[0] != format)
-    throw refused(file, "does not begin with 1; expected: what run pinn --output wrote");
+    throw refused(file, "does not begin with 1; expected: what run pinn --save-data wrote");
   return values;
 }
 
 std::uint64_t whole(const std::filesystem::path& file, float value, const char* what) {
   if (value >= 0 && value <= 0x1p24F && value == std::floor(value))
     return static_cast<std::uint64_t>(value);
-  throw refused(
-      file, std::string("has no count for ") + what + "; expected: what run pinn --output wrote");
+  throw refused(file, std::string("has no count for ") + what +
+                          "; expected: what run pinn --save-data wrote");
 }
 
 }  // namespace
@@ -53,18 +53,18 @@ std::uint32_t check_state_file(const std::filesystem::path& file, const Problem&
                       of = whole(file, values[3], "the problem");
   if (layers != problem.layers || width != problem.width)
     throw refused(file, "is of a network of " + std::to_string(layers) + " x " +
-                            std::to_string(width) + "; accepted with --layers " +
+                            std::to_string(width) + "; expected with --layers " +
                             std::to_string(problem.layers) + " --width " +
                             std::to_string(problem.width) + ": one of that size");
   if (of != static_cast<std::uint64_t>(problem.equation))
     throw refused(file, std::string("is of ") +
                             (of <= 3 ? name_of(static_cast<Equation>(of)) : "another problem") +
-                            "; accepted with --problem " + name_of(problem.equation) +
+                            "; expected with --problem " + name_of(problem.equation) +
                             ": one of that problem");
   const Network network{layers, width};
   if (values.size() != (network.count() + header_rows) * columns)
     throw refused(file, "has " + std::to_string(values.size() / columns - header_rows) +
-                            " parameters; accepted for a network of " + std::to_string(layers) +
+                            " parameters; expected for a network of " + std::to_string(layers) +
                             " x " + std::to_string(width) + ": " + std::to_string(network.count()));
   for (std::size_t i = header_rows * columns; i < values.size(); ++i)
     if (!std::isfinite(values[i]))

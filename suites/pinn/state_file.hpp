@@ -1,4 +1,4 @@
-// State that --output writes and --input continues from: a .npy array of float32 with three
+// State that --save-data writes and --input continues from: a .npy array of float32 with three
 // columns. Row 0: the format's number, layers, width. Row 1: the equation, steps done, points. Then
 // a row per parameter: its value, Adam's mean and mean square.
 #pragma once

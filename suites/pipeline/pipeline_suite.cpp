@@ -33,7 +33,7 @@ SuiteInfo pipeline_suite() {
   SuiteInfo info;
   info.name = "pipeline";
   info.summary =
-      "Batches of records that go through a chain of stages, split by batches or by stages";
+      "Batches of records that pass through a chain of stages, split by batches or by stages";
   info.size_name = "records";
   info.default_size = 1 << 21;
   info.quick_size = 1 << 12;
@@ -41,20 +41,21 @@ SuiteInfo pipeline_suite() {
   info.full_size_cpu = 1 << 10;
   info.options = {
       {"stages",
-       "hash, transform, product, reduction, one after another, each with its number of passes",
+       "Stages in order, each with its number of passes: hash, transform, product, reduction",
        {"hash:8,transform:4,product:16,reduction"},
        Kind::text},
       {"place",
-       "who does what: every device all stages of some batches (data), or some stages of every "
-       "batch (pipeline); auto: what takes "
-       "less by "
-       "what stages are measured to take",
+       "data: every device runs all stages of some batches; pipeline: every device runs some "
+       "stages of all batches; auto: the faster one by the measured times of the stages",
        {"auto", "pipeline", "data"}},
-      {"width", "32-bit words of a record, a power of two from 8 to 4096", {"256"}, Kind::count},
-      {"batch", "records of a batch; auto: a 32nd of all, up to 65536", {"auto"}, Kind::count},
+      {"width", "32-bit words per record, a power of two from 8 to 4096", {"256"}, Kind::count},
+      {"batch",
+       "Records per batch; auto: a 32nd of all records, up to 65536",
+       {"auto"},
+       Kind::count},
   };
   info.modes = {Mode::resident, Mode::end_to_end};
-  info.input = "records: a .npy file of int32, a row a record, of --width words";
+  info.input = "records: a .npy file of int32, one record of --width words per row";
   info.has_kernel_variants = true;
   info.host_bytes = host_bytes_of;
   info.size_of_input = records_of_input;

@@ -57,7 +57,7 @@ std::uint64_t records_in(const SuiteParams& params, std::uint32_t width) {
   if (shape.columns != width)
     throw Error(ErrorKind::input, "--input: " + params.input->string() + " has " +
                                       std::to_string(shape.columns) +
-                                      " columns; accepted with --width " + std::to_string(width) +
+                                      " columns; expected with --width " + std::to_string(width) +
                                       ": " + std::to_string(width) + ", one a word");
   return shape.rows;
 }
@@ -114,7 +114,7 @@ Problem problem_of(const SuiteParams& params) {
     problem.batch = count_of_option(params, "batch", most_records);
     if (std::min(problem.batch, problem.records) > widest)
       throw refused_option("batch", in_quotes(params.options.at("batch")) +
-                                        "; accepted with --width " + std::to_string(width) +
+                                        "; expected with --width " + std::to_string(width) +
                                         ": 1 to " + std::to_string(widest) +
                                         ", as a batch has at most " +
                                         format_bytes(static_cast<double>(most_of_batch)));

@@ -42,7 +42,7 @@ std::uint32_t checkpoint_rounds(const SuiteParams& params) {
   if (text == "none") return 0;
   if (params.options.at("split") == "blocks")
     throw refused_option("checkpoint-rounds",
-                         in_quotes(text) + " is not for --split blocks; accepted with it: none");
+                         in_quotes(text) + " is not for --split blocks; expected with it: none");
   return count_of_option(params, "checkpoint-rounds", 1000000);
 }
 
@@ -88,7 +88,7 @@ std::uint64_t columns(const SuiteParams& params, Kind kind) {
                                       ", blocks");
   if (params.options.at("check-every") != "never")
     throw refused_option("check-every",
-                         "norms are sums of whole rows, which --split blocks cuts; accepted with "
+                         "norms are sums of whole rows, which --split blocks cuts; expected with "
                          "them: --split rows");
   return columns_for(params.devices);
 }
@@ -121,7 +121,7 @@ void check_input(const SuiteParams& params, const Problem& problem) {
   throw Error(ErrorKind::input,
               "--input: " + params.input->string() + " is " + std::to_string(shape.rows) + " x " +
                   std::to_string(shape.columns) + " of float" + std::to_string(shape.element * 8) +
-                  "; accepted with --kind " + params.options.at("kind") + " --precision " +
+                  "; expected with --kind " + params.options.at("kind") + " --precision " +
                   params.options.at("precision") + ": " +
                   (problem.kind == Kind::heat3d ? "n*n x n" : "n x n") + " of float" +
                   std::to_string(problem.element * 8));
@@ -170,7 +170,7 @@ Problem problem_of(const SuiteParams& params) {
                       most = problem.kind == Kind::heat3d ? most_cells_3d : most_cells_2d;
   if (problem.n < least || problem.n > most) {
     throw refused_option(
-        "size", std::to_string(problem.n) + " cells along a side; accepted with --kind " + kind +
+        "size", std::to_string(problem.n) + " cells along a side; expected with --kind " + kind +
                     (problem.kind == Kind::star ? " --radius " + params.options.at("radius") : "") +
                     ": " + std::to_string(least) + " to " + std::to_string(most));
   }

@@ -50,9 +50,7 @@ SuiteInfo stencil_suite() {
   using Option = SuiteOption::Kind;
   SuiteInfo info;
   info.name = "stencil";
-  info.summary =
-      "Steps of a stencil on a grid, whose layers are split; devices exchange the outermost after "
-      "steps";
+  info.summary = "Stencil steps on a grid, split by layers or blocks; devices exchange halos";
   info.size_name = "side";
   info.default_size = 2048;
   info.quick_size = 256;
@@ -62,59 +60,56 @@ SuiteInfo stencil_suite() {
   info.options = {
       {"kind",
        "jacobi2d: a plane, each cell the mean of four neighbours; heat3d: a box, explicit steps of "
-       "the heat equation; star: a "
-       "plane, "
-       "the weighted cells along both axes are added up, as in the Parallel Research Kernels",
+       "the heat equation; star: a plane, weighted sums along both axes, as in the Parallel "
+       "Research Kernels",
        {"jacobi2d", "heat3d", "star"}},
-      {"iterations", "steps of a sample", {"100"}, Option::count},
-      {"precision", "of the cells and every sum", {"fp32", "fp64"}},
+      {"iterations", "Steps per sample", {"100"}, Option::count},
+      {"precision", "Type of the cells and of every sum", {"fp32", "fp64"}},
       {"depth",
-       "steps from one exchange to the next: as many layers are exchanged at once, and some "
-       "computed twice",
+       "Halo depth: exchange every N steps (N layers at once, with redundant computation)",
        {"1"},
        Option::count},
       {"split",
-       "what shares are: layers, which are rows of a plane or slabs of a box (auto), or blocks, "
-       "which end along two axes",
+       "Domain decomposition: layers (1-D: rows of a plane, slabs of a box) or blocks (2-D); auto: "
+       "layers",
        {"auto", "rows", "slabs", "blocks"}},
       {"overlap",
-       "whether what others need is computed first, and sent while the rest is computed",
+       "Compute and send what other devices need before computing the rest",
        {"on", "off"}},
       {"steps",
-       "of jacobi2d in rows, how they are launched: one after another (enqueued), or many at once "
-       "by work-groups that stay on the "
-       "device and wait for each other (persistent), where all of them can; auto: persistent on "
-       "NVIDIA GPUs that have room",
+       "Launches of the steps of jacobi2d in rows: enqueued (one per step) or persistent (many "
+       "steps per launch; work-groups stay on the device and wait for each other); auto: "
+       "persistent on NVIDIA GPUs with enough registers",
        {"auto", "enqueued", "persistent"}},
       {"exchange",
-       "how layers reach the devices that need them: by the kernels of steps, which store them in "
-       "each other's memory and wait for "
-       "theirs (kernels), or by commands after steps (puts); auto: kernels on NVIDIA GPUs",
+       "Exchange of layers: by the kernels of the steps, which write into each other's memory and "
+       "wait for each other (kernels), or by commands after the steps (puts); auto: kernels on "
+       "NVIDIA GPUs",
        {"auto", "kernels", "puts"}},
       {"rate",
-       "of heat3d: how much of a difference between cells a step evens out, up to 1/6",
+       "Diffusion coefficient of heat3d: the share of a difference between cells that one step "
+       "evens out, up to 1/6",
        {"0.1"},
        Option::number},
       {"checkpoint-rounds",
-       "a checkpoint after so many steps, from which a sample that loses a device begins again; "
-       "none: from the beginning",
+       "Checkpoint every N steps, from which a sample that loses a device restarts; none: it "
+       "restarts from the beginning",
        {"none"},
        Option::count},
-      {"radius", "of star: cells that it reaches along each axis, 1 to 4", {"2"}, Option::count},
+      {"radius", "Radius of star: cells along each axis, 1 to 4", {"2"}, Option::count},
       {"check-every",
-       "of jacobi2d: steps from one L2 norm of the change to the next",
+       "With jacobi2d: compute the L2 norm of the change every N steps",
        {"never"},
        Option::count},
       {"initial",
-       "the initial state: seeded numbers; row + column (ramp, of star); a sine in the fixed "
-       "columns (of jacobi2d); an eigenmode, "
-       "whose "
-       "decay is known (of jacobi2d and heat3d); auto: ramp for star, else uniform",
+       "Initial state: uniform (seeded numbers), ramp (row + column, for star), sine (in the fixed "
+       "columns, for jacobi2d) or eigenmode (whose decay is known, for jacobi2d and heat3d); auto: "
+       "ramp for star, else uniform",
        {"auto", "uniform", "ramp", "sine", "eigenmode"}},
   };
   info.modes = {Mode::resident, Mode::end_to_end};
   info.input =
-      "the initial state: a .npy array in the --precision, n x n for jacobi2d and star, n*n x n "
+      "the initial state: a .npy array of the --precision, n x n for jacobi2d and star, n*n x n "
       "for heat3d";
   info.host_bytes = host_bytes;
   info.size_of_input = size_of_input;

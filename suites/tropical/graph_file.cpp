@@ -119,7 +119,7 @@ Format header(const std::filesystem::path& file, Lines& lines) {
   if (is_named(file, ".gr")) return dimacs_header(lines);
   if (is_named(file, ".mtx")) return matrix_market_header(lines);
   throw Error(ErrorKind::input, "--input: " + file.string() +
-                                    "; accepted with --op apsp: files named .gr, .mtx or .npy");
+                                    "; expected with --op apsp: files named .gr, .mtx or .npy");
 }
 
 NpyShape square(const std::filesystem::path& file, const Problem& problem) {
@@ -129,10 +129,10 @@ NpyShape square(const std::filesystem::path& file, const Problem& problem) {
     throw Error(ErrorKind::input, "--input: " + file.string() + " is " +
                                       std::to_string(shape.rows) + " x " +
                                       std::to_string(shape.columns) +
-                                      "; accepted with --op apsp: as many columns as rows");
+                                      "; expected with --op apsp: as many columns as rows");
   if (shape.element != 4)
     throw Error(ErrorKind::input, "--input: " + file.string() +
-                                      " holds float64; accepted with --precision fp32: float32");
+                                      " holds float64; expected with --precision fp32: float32");
   return shape;
 }
 

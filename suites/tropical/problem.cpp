@@ -57,13 +57,13 @@ NpyShape matrix_of_file(const std::filesystem::path& file, const Problem& proble
   const NpyShape shape = read_npy_shape(file, "--input", numbers_of(problem));
   if (shape.element == 4) return shape;
   throw Error(ErrorKind::input, "--input: " + file.string() +
-                                    " holds float64; accepted with --precision fp32: float32");
+                                    " holds float64; expected with --precision fp32: float32");
 }
 
 void sizes_of_matrices(const SuiteParams& params, Problem& problem) {
   if (params.more_inputs.size() != 1) {
     throw Error(ErrorKind::input, "--input: " + std::to_string(params.more_inputs.size() + 1) +
-                                      " file(s); accepted with --op product: A.npy,B.npy");
+                                      " file(s); expected with --op product: A.npy,B.npy");
   }
   const NpyShape a = matrix_of_file(*params.input, problem),
                  b = matrix_of_file(params.more_inputs.front(), problem);
@@ -88,12 +88,12 @@ void sizes(const SuiteParams& params, Problem& problem) {
   if (problem.shortest_paths) {
     if (params.input && !params.more_inputs.empty())
       throw Error(ErrorKind::input, "--input: " + std::to_string(params.more_inputs.size() + 1) +
-                                        " files; accepted with --op apsp: one");
+                                        " files; expected with --op apsp: one");
     problem.rows = problem.columns = problem.inner =
         params.input ? vertices_of_file(*params.input, problem) : params.size;
     if (problem.rows == 0 || problem.rows > most_vertices)
       throw Error(ErrorKind::usage, "--size: " + std::to_string(problem.rows) +
-                                        " vertices; accepted with --op apsp: 1 to " +
+                                        " vertices; expected with --op apsp: 1 to " +
                                         std::to_string(most_vertices));
     return;
   }

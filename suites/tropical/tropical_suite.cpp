@@ -60,41 +60,47 @@ SuiteInfo tropical_suite() {
   info.full_size_cpu = 512;
   info.options = {
       {"op",
-       "a product of two matrices, or all shortest paths of a graph, whose vertices --size counts",
+       "product: of two matrices; apsp: all shortest paths of a graph, whose vertices --size "
+       "counts",
        {"product", "apsp"}},
       {"semiring",
-       "min-plus: the smallest sums, shortest paths; max-plus: the largest, longest ones",
+       "min-plus: smallest sums, shortest paths; max-plus: largest sums, longest paths",
        {"min-plus", "max-plus"}},
-      {"precision", "of all numbers", {"fp32", "int32"}},
-      {"axis", "what C is split into; with --op apsp: rows", {"rows", "cols", "tiles"}},
-      {"cols", "columns of B and C; --size counts the rows of A and C", {"same"}, Kind::count},
-      {"inner", "columns of A, rows of B", {"same"}, Kind::count},
+      {"precision", "Type of all numbers", {"fp32", "int32"}},
+      {"axis",
+       "Split C by rows, columns or tiles; with --op apsp: by rows",
+       {"rows", "cols", "tiles"}},
+      {"cols",
+       "Columns of B and C (--size counts the rows of A and C); same: as many as rows",
+       {"same"},
+       Kind::count},
+      {"inner", "Columns of A and rows of B; same: as many as rows", {"same"}, Kind::count},
       {"paths",
-       "also which k each element is of; with --op apsp, the vertex before the last",
+       "Also compute the index k that each element comes from; with --op apsp: the last vertex but "
+       "one of each path",
        {"no", "yes"},
        Kind::flag},
       {"route",
-       "FROM:TO: a shortest path that is told with the verification",
+       "FROM:TO: report this shortest path along with the verification; none: no path",
        {"none"},
        Kind::text},
       {"data",
-       "seeded numbers: integers from 1 to 1000, fp32 from 0 to 1 (uniform), or integers of either "
-       "sign (negative); of a graph no "
-       "cycle of them gains",
+       "Seeded numbers: integers from 1 to 1000, uniform fp32 from 0 to 1, or negative (integers "
+       "of either sign; no cycle of a graph gains)",
        {"integers", "uniform", "negative"}},
-      {"density", "share of seeded entries, or edges, that are there", {"1"}, Kind::number},
+      {"density", "Share of the seeded entries, or edges, that exist", {"1"}, Kind::number},
       {"kernel",
-       "the fastest that works, plain OpenCL C (portable), or a variant as calibrate --tune names "
-       "it",
+       "auto: the fastest kernel that works; portable: plain OpenCL C; or a variant by the name "
+       "that calibrate --tune prints",
        {"auto"},
        Kind::text},
   };
   info.modes = {Mode::resident, Mode::end_to_end};
   info.inputs = 2;
   info.input =
-      "A.npy,B.npy in the --precision; with --op apsp a graph: DIMACS (.gr), Matrix Market (.mtx), "
-      "or its matrix of weights (.npy). No "
-      "entry: inf, of int32 2147483647; in max-plus -inf, -2147483648";
+      "A.npy,B.npy of the --precision; with --op apsp a graph: DIMACS (.gr), Matrix Market (.mtx), "
+      "or its matrix of weights (.npy). A missing entry is inf, for int32 2147483647; in max-plus "
+      "-inf, -2147483648";
   info.has_kernel_variants = true;
   info.tuned_options = {"op", "precision"};
   info.host_bytes = host_bytes;

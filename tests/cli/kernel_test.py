@@ -275,7 +275,7 @@ class Kernel(Case):
 
     def output(self, kind, descriptor, *arguments, **named):
         out = self.folder / "out"
-        runs = self.run_kernel(descriptor, *arguments, "--output", out, **named)
+        runs = self.run_kernel(descriptor, *arguments, "--save-data", out, **named)
         made = array.array(kind)
         made.frombytes(out.read_bytes())
         return list(made), runs
@@ -389,10 +389,24 @@ class Runs(Kernel):
         first = tomllib.loads(self.good("init", "k.cl", cwd=self.folder).out)
         self.assertEqual([(one["name"], one["type"]) for one in first["args"]], [("x",
                 "float"), ("z", "float"), ("a", "float")])
+        written = self.good("init", "k.cl", "-o", "made/k.toml", cwd=self.folder)
+        self.assertEqual(written.out, "")
+        second = tomllib.loads((self.folder / "made/k.toml").read_text())
+        self.assertEqual(second, {**first, "kernel": "../k.cl"})
         runs = self.run_kernel(self.write(), "--set", "a=1,2,2.0", "-s", "equal", "--size", 512,
                                **one)
         self.assertEqual([run["params"]["set"] for run in runs], ["a=1", "a=2", "a=2.0"])
         self.assertEqual(len({run["verify"]["digest"] for run in runs}), 2)
+
+    def test_a_kernel_with_the_name_of_a_function_is_told_so_and_init_leaves_no_file(self):
+        (self.folder / "dot.cl").write_text(
+            "__kernel void dot(__global const float* x, __global float* z) {\n"
+            "  z[get_global_id(0)] = 2 * x[get_global_id(0)];\n}\n")
+        refused = binary.mgpu("init", "dot.cl", "-o", "dot.toml", cwd=self.folder)
+        self.assertIn(refused.code, (2, 5), refused)
+        self.assertIn('no kernel "dot"', refused.err)
+        self.assertIn("rename the kernel", refused.err)
+        self.assertFalse((self.folder / "dot.toml").exists())
 
     @binary.thorough
     def test_a_file_of_the_schema_that_kernel_tuner_and_ktt_share_is_taken(self):

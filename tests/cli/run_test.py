@@ -195,7 +195,7 @@ class Streams(Case):
                                   stdout=full)
         self.assertEqual(done.returncode, 1)
         file = self.folder / "r.json"
-        done = self.run_one("--output", "/dev/full", "-o", file)
+        done = self.run_one("--save-data", "/dev/full", "-o", file)
         self.assertEqual(done.code, 1, done)
         self.assertIn("/dev/full", done.err)
         self.assertTrue(json.loads(file.read_text())["complete"])

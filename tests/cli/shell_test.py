@@ -39,9 +39,12 @@ class Manual(Case):
         return re.findall(r"^  ([a-z]+) ", listed, re.M)
 
     def test_every_option_of_every_help_is_in_the_section_of_its_command(self):
-        sections = re.split(r"^\.SS ", self.plain.split(".SH EXIT STATUS")[0], flags=re.M)[1:]
+        sections = re.split(r"^\.SS ", self.section("COMMANDS"), flags=re.M)[1:]
         by_name = {section.split('"')[1]: section for section in sections}
         self.assertEqual(sorted(by_name), sorted(self.commands()))
+        for command in ("run", "plan"):
+            self.assertIn(".BR SUITES", by_name[command])
+            by_name[command] += self.section("SUITES")
         self.assertIn("run", by_name)
         for command, section in by_name.items():
             options = options_of(self.good(command, "--help-all").out)
@@ -49,6 +52,24 @@ class Manual(Case):
             for option in options:
                 self.assertRegex(section, rf"(?m)^(-\w, )?{option}( |$)|^{option}, --",
                                  f"{command} {option}")
+
+    def test_every_suite_has_a_section_with_its_options(self):
+        sections = re.split(r"^\.SS ", self.section("SUITES"), flags=re.M)[1:]
+        by_name = {section.split('"')[1]: section for section in sections}
+        suites = json.loads(self.good("list", "suites", "--json").out)["suites"]
+        self.assertEqual(list(by_name), [suite["name"] for suite in suites])
+        for suite in suites:
+            for option in suite["options"]:
+                self.assertRegex(by_name[suite["name"]], rf"(?m)^--{option['name']}( |$)")
+
+    def test_other_names_of_options_are_in_no_text_for_people(self):
+        texts = [self.page.replace("\\-", "-"), self.good("--help-all").out]
+        texts += [self.good("completion", shell).out for shell in ("bash", "zsh", "fish")]
+        for text in texts:
+            self.assertIn("memory-pool", text)
+            for name in ("device-filter", "load-balancing-strategy", "sync-timeout-ms",
+                         "memory-pool-size-mb"):
+                self.assertNotIn(name, text)
 
     def test_every_exit_code_is_there(self):
         status = self.plain.split(".SH EXIT STATUS")[1].split(".SH")[0]
@@ -152,17 +173,35 @@ class Completions(Case):
                              options_of(self.good(command, "--help-all").out) | {"-h"}, command)
 
     def test_bash_offers_what_the_tables_of_the_binary_have(self):
-        (self.folder / "result.json").write_text("{}")
+        for name in ("result.json", "result.csv", "saxpy.toml", "saxpy.cl"):
+            (self.folder / name).write_text("{}")
         expected = {
             "mgpu-bench run me": ["merkle"],
             "mgpu-bench run --quick merkle,ma": ["merkle,matrix"],
             "mgpu-bench run -s equal,dyn": ["equal,dynamic"],
             "mgpu-bench run --strategy=prop": ["proportional"],
             "mgpu-bench run --export cs": ["csv="],
-            "mgpu-bench run --export csv=res": ["result.json"],
+            "mgpu-bench run --export csv=result.c": ["result.csv"],
             "mgpu-bench run --slow g": ["gpu="],
             "mgpu-bench run --size ": ["auto", "sweep"],
             "mgpu-bench report res": ["result.json"],
+            "mgpu-bench report la": ["last"],
+            "mgpu-bench compare result.json ": ["last", "result.json", "bin"],
+            "mgpu-bench simulate --from l": ["last"],
+            "mgpu-bench run --resume=l": ["last"],
+            "mgpu-bench init sa": ["saxpy.cl"],
+            "mgpu-bench list suites mer": ["merkle"],
+            "mgpu-bench help run mer": ["merkle"],
+            "mgpu-bench run --tre": ["--tree"],
+            "mgpu-bench run merkle --tr": ["--trace", "--tree"],
+            "mgpu-bench run matrix --tr": ["--trace"],
+            "mgpu-bench plan msm,merkle --tr": ["--trust-input", "--tree"],
+            "mgpu-bench run --kernel pipeline kernel --sta": [],
+            "mgpu-bench run kernel --kernel sa": ["saxpy", "saxpy.toml"],
+            "mgpu-bench run matrix --kernel ": ["auto", "portable", "vector", "tensor"],
+            "mgpu-bench run merkle --mode s": [],
+            "mgpu-bench run msm --mode s": ["scalars"],
+            "mgpu-bench run --output": [],
             "mgpu-bench schema res": ["result"],
             "mgpu-bench plan --curve bn": ["bn254"],
             "mgpu-bench -": ["--help", "--help-all", "--version"],
@@ -197,18 +236,19 @@ class Completions(Case):
                 if option.startswith("--"):
                     self.assertRegex(text,
                                      rf"--{option[2:]}\b" if shell == "zsh" else
-                                     rf"is run'.* -l {option[2:]} ")
+                                     rf"is run[^']*'.* -l {option[2:]} ")
             if shutil.which(shell):
                 done = subprocess.run([shell, "-n", self.script(shell)], env=self.env,
                                       capture_output=True, text=True)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
         if shutil.which("fish"):
             ask = (f"source {self.script('fish')}; complete -C 'mgpu-bench run me'; "
-                   "complete -C 'mgpu-bench run --mode res'")
+                   "complete -C 'mgpu-bench run --mode res'; "
+                   "complete -C 'mgpu-bench run matrix --tr'; complete -C 'mgpu-bench report la'")
             done = subprocess.run(["fish", "-c", ask], env=self.env, cwd=self.folder,
                                   capture_output=True, text=True)
-            self.assertEqual([line.split("\t")[0] for line in done.stdout.splitlines()], ["merkle",
-                    "resident"], done.stderr)
+            self.assertEqual([line.split("\t")[0] for line in done.stdout.splitlines()],
+                             ["merkle", "resident", "--trace", "last"], done.stderr)
 
 
 if __name__ == "__main__":

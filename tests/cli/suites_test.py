@@ -141,7 +141,7 @@ class Files(Suite):
         content = bytes(i % 251 for i in range(32 * 700 + 13))
         file, root = self.folder / "leaves", self.folder / "out" / "root"
         file.write_bytes(content)
-        run = self.one("merkle", "--input", file, "--tree", "rfc6962", "--output", root)
+        run = self.one("merkle", "--input", file, "--tree", "rfc6962", "--save-data", root)
 
         def over(nodes):
             if len(nodes) == 1:
@@ -159,7 +159,7 @@ class Files(Suite):
         write_npy(a, [[1, 2, 3], [4, 5, 6]])
         write_npy(b, [[1, 0], [0, 1], [2, -1]])
         write_npy(c, [[1, 1], [1, 1]])
-        run = self.one("matrix", "--input", f"{a},{b},{c}", "--alpha", 2, "--beta", -1, "--output",
+        run = self.one("matrix", "--input", f"{a},{b},{c}", "--alpha", 2, "--beta", -1, "--save-data",
                        out)
         self.assertEqual(run["work"]["ops"], 2 * 2 * 2 * 3)
         self.assertEqual(read_npy(out)[1], [13, -3, 31, -3])
@@ -181,7 +181,7 @@ class Files(Suite):
     def test_fisher_has_the_full_symmetric_matrix(self):
         x, out = self.folder / "x.npy", self.folder / "f.npy"
         write_npy(x, [[1, 2, 0], [3, -1, 1]])
-        self.one("fisher", "--input", x, "--output", out)
+        self.one("fisher", "--input", x, "--save-data", out)
         self.assertEqual(read_npy(out)[1], [5, -0.5, 1.5, -0.5, 2.5, -0.5, 1.5, -0.5, 0.5])
 
     def test_fisher_says_which_precision_holds_what_this_one_cannot(self):
@@ -197,7 +197,7 @@ class Files(Suite):
         a, b, c = (self.folder / name for name in ("a.npy", "b.npy", "c.npy"))
         write_npy(a, [[0, 1, 2, 0], [0, 1, 0, 0]])
         write_npy(b, [[0, 3, 4, 0], [0, 0, 1, 0]])
-        self.one("geometric", "--algebra", "2,0,0", "--input", f"{a},{b}", "--output", c)
+        self.one("geometric", "--algebra", "2,0,0", "--input", f"{a},{b}", "--save-data", c)
         self.assertEqual(read_npy(c)[1], [11, 0, 0, -2, 0, 0, 0, 1])
 
     def test_tropical_finds_the_routes_of_a_graph_of_each_format(self):
@@ -210,7 +210,7 @@ class Files(Suite):
         out = self.folder / "out.npy"
         for file in (graph, market, matrix) if THOROUGH else (graph,):
             run = self.one("tropical", "--op", "apsp", "--input", file, "--route", "0:3",
-                           "--output", out)
+                           "--save-data", out)
             self.assertIn("0 2 1 3, length 2", run["verify"]["method"])
             self.assertEqual(read_npy(out)[1], [0, 3, 1, 2, INF, 0, INF, -1, INF, 2, 0, 1, INF, INF,
                                                 INF, 0])
@@ -219,16 +219,16 @@ class Files(Suite):
 
     def test_stencil_goes_on_from_its_own_result(self):
         half, whole, twice = (self.folder / f"{name}.npy" for name in ("half", "whole", "twice"))
-        self.one("stencil", "--size", 61, "--iterations", 4, "--output", half)
-        self.one("stencil", "--size", 61, "--iterations", 8, "--output", whole)
-        self.one("stencil", "--input", half, "--iterations", 4, "--output", twice)
+        self.one("stencil", "--size", 61, "--iterations", 4, "--save-data", half)
+        self.one("stencil", "--size", 61, "--iterations", 8, "--save-data", whole)
+        self.one("stencil", "--input", half, "--iterations", 4, "--save-data", twice)
         self.assertEqual(twice.read_bytes(), whole.read_bytes())
 
     def test_lbm_writes_the_same_field_as_numpy_and_vtk(self):
         array, vtk = self.folder / "f.npy", self.folder / "f.vtk"
         shape = ("--size", 6, "--planes", 5, "--iterations", 3)
         for file in (array, vtk):
-            self.one("lbm", *shape, "--output", file)
+            self.one("lbm", *shape, "--save-data", file)
         values, data = read_npy(array)[1], vtk.read_bytes()
         self.assertIn(b"DIMENSIONS 6 6 5\n", data)
         at = data.index(b"VECTORS velocity float\n") + len(b"VECTORS velocity float\n")
@@ -240,9 +240,9 @@ class Files(Suite):
     def test_pinn_goes_on_from_its_own_result(self):
         half, whole, twice = (self.folder / f"{name}.npy" for name in ("half", "whole", "twice"))
         shape = ("--layers", 2, "--width", 8, "--shards", 8, "--snapshots", 0)
-        self.one("pinn", "--size", 64, *shape, "--iterations", 2, "--output", half)
-        self.one("pinn", "--size", 64, *shape, "--iterations", 3, "--output", whole)
-        run = self.one("pinn", *shape, "--input", half, "--iterations", 1, "--output", twice)
+        self.one("pinn", "--size", 64, *shape, "--iterations", 2, "--save-data", half)
+        self.one("pinn", "--size", 64, *shape, "--iterations", 3, "--save-data", whole)
+        run = self.one("pinn", *shape, "--input", half, "--iterations", 1, "--save-data", twice)
         self.assertEqual(twice.read_bytes(), whole.read_bytes())
         self.assertEqual(run["verify"]["found"]["curves"][0]["name"], "loss")
 
@@ -253,7 +253,7 @@ class Files(Suite):
         x, out = self.folder / "x.npy", self.folder / "out.npy"
         write_npy(x, [series, [math.cos(t * t) for t in range(256)]], shape="(1, 2, 256)")
         self.one("pac", "--input", x, "--pha", "4:8:2", "--amp", "40:80:3", "--perm", 20,
-                 "--output",
+                 "--save-data",
                  out)
         values = read_npy(out)[1]
         rows = [values[i:i + 8] for i in range(0, len(values), 8)]
@@ -318,7 +318,7 @@ class Files(Suite):
         term = {"x": "0x1", "y": "0x2"}
         file.write_text(json.dumps({"curve": "bn254", "terms": [{"scalar": hex(s), **term}
                                                                 for s in scalars]}))
-        run = self.one("msm", "--input", file, "--output", out)
+        run = self.one("msm", "--input", file, "--save-data", out)
         point = json.loads(out.read_text())
         self.assertEqual((int(point["x"], 16), int(point["y"], 16)), expected)
         self.assertEqual(run["verify"]["digest"], "%064x%064x" % expected)

@@ -6,6 +6,7 @@
 
 #include "app/run_request.hpp"
 #include "lib/base/error.hpp"
+#include "suites/suites.hpp"
 
 using namespace mgpu;
 
@@ -94,6 +95,35 @@ TEST_CASE(
     std::replace(name.begin(), name.end(), '-', '_');
     REQUIRE(now.contains(name));
     CHECK_FALSE((standard.contains(name) && standard.at(name) == now.at(name)));
+  }
+}
+
+TEST_CASE(
+    "the row of a suite's option names all suites that have it, and is in their tables only") {
+  const auto all = all_suites();
+  for (const OptionSpec& option : run_options(all)) {
+    CAPTURE(option.name);
+    std::vector<std::string> having;
+    for (const SuiteInfo& suite : all)
+      if (std::any_of(suite.options.begin(), suite.options.end(),
+                      [&](const SuiteOption& own) { return own.name == option.name; }))
+        having.push_back(suite.name);
+    CHECK(option.suites == having);
+  }
+}
+
+TEST_CASE(
+    "texts of options begin with a capital or a value, and say what each value is by default") {
+  for (const SuiteInfo& suite : all_suites()) {
+    for (const OptionSpec& option : suite_options(suite)) {
+      CAPTURE(suite.name);
+      CAPTURE(option.name);
+      CHECK(option.group == "Suite " + suite.name);
+      CHECK_FALSE(option.help.starts_with("of "));
+      const bool has_default = option.kind == OptionSpec::Kind::value && option.name != "input";
+      CHECK(option.help.ends_with(")") == has_default);
+      CHECK((option.help.find("(default: ") != std::string::npos) == has_default);
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-// Names, order and number of the results that are saved without --output. Uses files on disk and no
+// Names, order and number of the results that are saved without --result. Uses files on disk and no
 // device.
 #include "app/saved_results.hpp"
 

@@ -197,7 +197,7 @@ class Player {
     const int code = exit_code_of([&] {
       Invocation invocation = parse_command_line(argv, suites, environment, "mgpu-bench 0\n");
       print_data(invocation.text);
-      if (invocation.command.empty()) return ExitCode::ok;
+      if (invocation.command.empty()) return invocation.code;
       for (const std::string& warning : invocation.warnings) print_error("warning: " + warning);
       resolve_saved_results(invocation, environment);
       return run_command(

@@ -31,9 +31,11 @@ bool has(std::string_view text, std::string_view part) {
 }
 
 const std::string_view kNever[] = {
-    "",   " ",   "-1",   "+1",    "1 ",   " 1",   "0x10", "NaN", "nan",   "inf", "1e3",   "1.",
-    ".5", "1.5", "1..5", "1,000", "k",    "Ki",   "1kk",  "1K",  "1m2",   "1/2", "one",   "1\n",
-    "2^", "^20", "2^64", "2^x",   "2^-1", "2^+1", "2^2k", "3^4", "2^2^2", "--",  "1_000", "\xff"};
+    "",     " ",    "-1",   "+1",    "1 ",   " 1",     "0x10",  "NaN",   "nan",
+    "inf",  "1e",   "1.",   ".5",    "1.5",  "1..5",   "1,000", "k",     "Ki",
+    "1kk",  "1K",   "1m2",  "1/2",   "one",  "1\n",    "2^",    "^20",   "2^64",
+    "2^x",  "2^-1", "2^+1", "2^2k",  "3^4",  "2^2^2",  "--",    "1_000", "\xff",
+    "1e-3", "1e+3", "e3",   "1.5e0", "1e3k", "1e3KiB", "1e3e3", "1e19",  "0x1e3"};
 
 }  // namespace
 
@@ -42,11 +44,12 @@ TEST_CASE("counts, sizes and durations are accepted in every documented form") {
          0 = 0; 100000 = 100000; 2^20 = 1048576; 2^0 = 1; 2^63 = 9223372036854775808; 1k = 1000
          1M = 1000000; 1G = 1000000000; 3Ki = 3072; 1Mi = 1048576; 1Gi = 1073741824; 1.5k = 1500
          0.25Ki = 256; 1.0 = 1; 1.001k = 1001; 18446744073709551615 = 18446744073709551615
-         18446744073709551.615k = 18446744073709551615)"))
+         18446744073709551.615k = 18446744073709551615; 1e6 = 1000000; 1.5e6 = 1500000
+         1E3 = 1000; 1e0 = 1; 0.25e2 = 25; 18e18 = 18000000000000000000)"))
     CHECK(std::to_string(parse_count("-n", text)) == value);
   for (const auto& [text, value] : pairs_of(R"(
          4096 = 4096; 64KiB = 65536; 64MiB = 67108864; 1GiB = 1073741824; 1.5GiB = 1610612736
-         64kB = 64000; 64MB = 64000000; 1GB = 1000000000; 17179869183GiB = 18446744072635809792)"))
+         64kB = 64000; 64MB = 64000000; 1GB = 1000000000; 1e6 = 1000000; 17179869183GiB = 18446744072635809792)"))
     CHECK(std::to_string(parse_bytes("-m", text)) == value);
   for (const auto& [text, ns] : pairs_of(R"(
          500ns = 500; 10us = 10000; 500ms = 500000000; 2s = 2000000000; 1.5s = 1500000000
@@ -77,16 +80,18 @@ TEST_CASE("units of another kind, fractions of the smallest and overflow are ref
     std::vector<std::string> counts, sizes, durations;
     const char* part;
   };
-  for (const Known& known :
-       {Known{{"1KiB", "1ms"}, {"1k", "1Ki", "2^20"}, {"1M"}, "expected"},
-        {{}, {}, {"5", "0"}, "a unit is required"},
-        {{"1.5", "1.0001k"}, {"0.1KiB"}, {"0.5ns", "1.0000000001s"}, "not a whole number"},
-        {{"18446744073709551616", "18446744073709551620", "2^64", "2^18446744073709551616",
-          "18446744073709551.616k"},
-         {"17179869184GiB"},
-         {"9223372036854775808ns", "2562048h"},
-         "too large"},
-        {{nines}, {nines}, {thirds}, "--option"}}) {
+  for (const Known& known : {Known{{"1KiB", "1ms"}, {"1k", "1Ki", "2^20"}, {"1M"}, "expected"},
+                             {{}, {}, {"5", "0"}, "a unit is required"},
+                             {{"1.5", "1.0001k", "1.55e1"},
+                              {"0.1KiB"},
+                              {"0.5ns", "1.0000000001s"},
+                              "not a whole number"},
+                             {{"18446744073709551616", "18446744073709551620", "2^64",
+                               "2^18446744073709551616", "18446744073709551.616k", "18.5e18"},
+                              {"17179869184GiB"},
+                              {"9223372036854775808ns", "2562048h"},
+                              "too large"},
+                             {{nines}, {nines}, {thirds}, "--option"}}) {
     const auto refused = [&](const std::string& message) {
       CAPTURE(message);
       CHECK(has(message, known.part));

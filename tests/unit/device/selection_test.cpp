@@ -150,7 +150,10 @@ TEST_CASE("a malformed term is an error that names it and says in one line what 
     CHECK(test::has(message, "expected: RANK"));
     CHECK_FALSE(test::has(message, "\n"));
   }
-  CHECK(test::has(refused_selector("gpu,gpus,cpu"), "\"gpus\""));
+  CHECK(test::has(refused_selector("gpu,gpus,cpu"), "\"gpus\": unknown word; name~gpus selects"));
+  CHECK(test::has(refused_selector("gpus"), "did you mean \"gpu\"?"));
+  CHECK(test::has(refused_selector("nvidia"), "unknown word; name~nvidia selects devices by"));
+  CHECK_FALSE(test::has(refused_selector("gpu\ncpu"), "name~gpu"));
   CHECK(test::has(refused_selector("gpu,"), "\"\""));
   CHECK(test::has(refused_selector(",gpu"), "\"\""));
   CHECK(test::has(refused_selector("gpu,,cpu"), "\"\""));

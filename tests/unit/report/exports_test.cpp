@@ -107,6 +107,17 @@ TEST_CASE("a requirement holds for every case in its scope or names those that m
   CHECK(missed_of(undefined, "single:efficiency<2").size() == 1);
 }
 
+TEST_CASE("shares may be percentages, and metrics have the names of their columns, too") {
+  const auto only = [](const char* text) { return parse_requirements("--require", text).at(0); };
+  CHECK(only("efficiency>=90%").bound == doctest::Approx(0.9));
+  CHECK(only("comm<=5%").metric == "comm_share");
+  CHECK(only("comm<=0.05").bound == doctest::Approx(0.05));
+  CHECK(only("imbalance<10%").metric == "imbalance_percent");
+  CHECK(only("imbalance<10%").bound == 10);
+  CHECK(only("imbalance_percent<10").bound == 10);
+  CHECK(only("efficiency>=90%").text == "efficiency>=90%");
+}
+
 namespace {
 
 // Makes the single-device baselines `factor` times as long as the case, with this number of rounds.
@@ -187,7 +198,8 @@ TEST_CASE("a ratio that cannot be is marked in text and CSV, and kept from dashb
 
 TEST_CASE("what is not a requirement is refused in one line that says what is accepted") {
   for (const char* bad : {"", "efficiency", "efficiency>=", "efficiency>=much", "bogus>=1",
-                          "bogus:time<1s", "time<=5", "efficiency=>1", "time<1s,"})
+                          "bogus:time<1s", "time<=5", "efficiency=>1", "time<1s,", "efficiency>=90",
+                          "imbalance<0.1", "speedup>=90%", "time<5%", "comm<=%"})
     CHECK(refusal([&] { parse_requirements("--require", bad); }).find("--require: \"") == 0);
 }
 
