@@ -302,7 +302,8 @@ void confirm(Comparison& comparison, std::span<const Comparison> again) {
     for (const Comparison& other : again) {
       confirmation.agreed +=
           std::any_of(other.rows.begin(), other.rows.end(), [&](const ComparisonRow& r) {
-            return r.name == row.name && r.metric == row.metric && r.change == Change::regression;
+            return r.name == row.name && r.metric == row.metric &&
+                   (r.change == Change::regression || r.withheld);
           });
     }
     row.confirmation = confirmation;

@@ -126,7 +126,8 @@ Comparison compare_reports(std::span<const Report> base, std::span<const Report>
 // distinguishable however much it changed.
 std::size_t rounds_needed(const Report& base, const Report& fresh, const CompareOptions& options);
 
-// Keeps a regression only if every comparison of `again`, which are re-measurements, shows it too.
+// Keeps a regression only if every comparison of `again`, which are re-measurements, shows it too,
+// be it under load.
 void confirm(Comparison& comparison, std::span<const Comparison> again);
 
 }  // namespace mgpu

@@ -441,8 +441,8 @@ std::vector<std::string> verdict_of(const RunGroup& group, bool exact) {
           fmt::format("{} {}: {}{}.", give, name, time,
                       alone.empty() ? "; devices were not measured alone"
                                     : fmt::format("; the gain over {} is not known, as it is more "
-                                                  "than a perfect split gives",
-                                                  alone));
+                                                  "than a perfect split gives{}",
+                                                  alone, what_helps(group)));
   }
   std::vector<std::string> sentences = {first};
   if (!split.timeline.commands.empty()) sentences.push_back(held_back(split, whom, exact));

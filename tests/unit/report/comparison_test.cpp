@@ -180,6 +180,11 @@ TEST_CASE("a change is no verdict if other programs used the cores, unless round
   Report same = base;
   same.runs[0].warnings = slow.runs[0].warnings;
   CHECK(times(base, same).change == Change::same);
+  Report idle = slow;
+  idle.runs[0].warnings.clear();
+  Comparison alarm = compared(base, idle);
+  confirm(alarm, std::span(&busy, 1));
+  CHECK(alarm.count(Change::regression) == 3);
   const std::vector<Report> before(12, base), after(12, slow);
   CHECK(compare_reports(before, after, {}).count(Change::regression) > 0);
 }

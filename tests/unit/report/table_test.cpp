@@ -413,6 +413,7 @@ TEST_CASE("a table of devices is added on request, with the share and the times 
 TEST_CASE("all tables of a report have the same columns") {
   Report report = sample_report();
   report.runs.back().strategy = std::string(40, 's');
+  set_interval(report.runs[0], 1, 123'456'789'000);
   for (const unsigned width : {80u, 100u, 120u}) {
     std::vector<std::string> heads;
     for (const std::string& table : separate_run_tables(report, {width, false})) {
