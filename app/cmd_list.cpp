@@ -38,10 +38,13 @@ std::string suites_text(std::span<const SuiteInfo> suites) {
   std::string text;
   for (const SuiteInfo& suite : suites) {
     text += fmt::format("{:<14}{}\n", suite.name, suite.summary);
-    text += fmt::format(
-        "{:<14}--size counts {} (default: chosen by measured rates, {} where there are none; {} "
-        "with --quick)\n",
-        "", suite.size_name, suite.default_size, suite.quick_size);
+    text += suite.descriptors
+                ? fmt::format("{:<14}--size counts {} (default: that of the descriptor)\n", "",
+                              suite.size_name)
+                : fmt::format(
+                      "{:<14}--size counts {} (default: chosen by measured rates, {} "
+                      "without; {} with --quick)\n",
+                      "", suite.size_name, suite.default_size, suite.quick_size);
     text += fmt::format("{:<14}--input takes {}\n", "", suite.input);
     std::vector<std::string> modes;
     for (const Mode& mode : suite.modes) modes.push_back(option_value(mode));

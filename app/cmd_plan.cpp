@@ -127,7 +127,8 @@ ExitCode cmd_plan(const Context& context) {
   DeviceSet set = choose_devices(*backend, context);
   const KnownSizes known =
       request.sizes_of ? sizes_of(read_report(*request.sizes_of), context.suites) : KnownSizes();
-  choose_sizes(context, *backend, set.devices, known, false, request, set.warnings);
+  choose_sizes(context, *backend, set.devices, set.devices.size(), known, false, request,
+               set.warnings);
   if (request.session.problems.size() != 1)
     throw Error(ErrorKind::usage, fmt::format("--sizes-of: {} sizes; plan takes one",
                                               request.session.problems.size()));
@@ -135,6 +136,9 @@ ExitCode cmd_plan(const Context& context) {
   request.session.devices = std::move(set.devices);
   for (const std::string& warning : set.warnings) print_error("warning: " + warning);
   const std::vector<PlannedCase> cases = plan_problem(*backend, request.session);
+  for (const std::string& line :
+       unsplit_problems(request.session.problems, request.session.devices.size()))
+    print_error(line);
   return deliver(context, request.session, cases, request.json);
 }
 

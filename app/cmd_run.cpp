@@ -223,10 +223,21 @@ ExitCode cmd_run(const Context& context) {
   if (set.devices.size() < request.require_devices)
     return too_few(set.devices.size(), request.require_devices);
   request.session.device_counts = device_counts(request, set.devices.size(), set.warnings);
-  choose_sizes(context, *backend, set.devices, known_sizes(request, earlier, context.suites),
-               !request.memory_pool, request, set.warnings);
-  calibrate_for_run(context, *backend, set.devices, request.session, set.warnings,
-                    !request.memory_pool);
+  {
+    const auto& limit = request.session.time_limit;
+    WaitLimits waits = backend->limits();
+    if (limit) {
+      waits.stop = [stop = waits.stop, &backend, until = begun_at + *limit] {
+        return backend->now() >= until || (stop && stop());
+      };
+    }
+    const LimitsInForce in_time(*backend, waits);
+    choose_sizes(context, *backend, set.devices, std::ranges::max(request.session.device_counts),
+                 known_sizes(request, earlier, context.suites), !request.memory_pool, request,
+                 set.warnings);
+    calibrate_for_run(context, *backend, set.devices, request.session, set.warnings,
+                      !request.memory_pool);
+  }
   if (auto& limit = request.session.time_limit)  // time spent so far counts
     limit = std::max(Nanos{}, *limit - (backend->now() - begun_at));
   request.session.handicaps = handicaps_of(request.handicaps, set.devices);
@@ -252,7 +263,10 @@ ExitCode cmd_run(const Context& context) {
     print_error(fmt::format("{}: run {} goes on: {}", request.result_file->string(),
                             request.session.continued->run, left));
   if (request.verbose && !request.quiet) tell_devices(request.session.devices);
-  observer.announce(time_estimate(request.session));
+  std::vector<std::string> announced =
+      unsplit_problems(request.session.problems, std::ranges::max(request.session.device_counts));
+  announced.insert(announced.begin(), time_estimate(request.session));
+  observer.announce(fmt::format("{}", fmt::join(announced, "\n")));
   Report report;
   try {
     report = run_session(*backend, request.session, std::move(begun), observer);

@@ -31,7 +31,8 @@ OptionField records_sizes() {
                                             : Sizes::given;
   };
   field.record = [](const RunRequest& request) -> std::optional<ParamValue> {
-    if (request.sizes == Sizes::given || request.sizes_of) return std::nullopt;
+    const bool chosen = request.sizes == Sizes::automatic || request.sizes == Sizes::sweep;
+    if (!chosen || request.sizes_of) return std::nullopt;
     return request.sizes == Sizes::sweep ? "sweep" : "auto";
   };
   return field;

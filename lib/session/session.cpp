@@ -202,7 +202,8 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     used.pinned = backend.pin(workload->transfer_memory(), open);
     const Nanos pin = used.pinned ? backend.now() - begin : Nanos{};
 
-    if (!options.given_estimates) {
+    const bool late = give_up_at && backend.now() >= *give_up_at;
+    if (!options.given_estimates && !late) {
       const auto failed = [&](const SessionDevice& device, const Error& error) {
         if (device.lost) {
           report_failed(device, observer);

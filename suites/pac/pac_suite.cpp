@@ -53,16 +53,16 @@ SuiteInfo pac_suite() {
       "phase-amplitude coupling of many series with surrogates, split by batch, channels or "
       "surrogates";
   info.size_name = "batch";
-  info.default_size = 64;
-  info.quick_size = 1;
-  info.full_size = 256;
-  info.full_size_cpu = 1;
+  info.default_size = 512;
+  info.quick_size = 16;
+  info.full_size = 2048;
+  info.full_size_cpu = 8;
   info.options = {
       {"axis",
        "what is split: the batch, the channels, or the surrogates, each device with all series",
        {"batch", "channel", "permutation"}},
       {"channels",
-       "series of each entry of the batch; auto: 8, or the file's",
+       "series of each entry of the batch; auto: 1 (8 with --axis channel), or the file's",
        {"auto"},
        Kind::count},
       {"length", "samples of a series; auto: 2048, or the file's", {"auto"}, Kind::count},
