@@ -104,9 +104,9 @@ std::vector<OptionSpec> own_run_options() {
        "Slow devices down on purpose: 0=2.5, gpu=2, 0=2@0.5 (from half of the work on), 0=2@20ms; "
        "DEV is a rank among the chosen "
        "devices or any term of --devices",
-       kDevices},
+       kDevices, in_plan},
       {"cap-memory", 0, Kind::list, "DEV=SIZE",
-       "Let devices have no more memory than this: 0=512MiB", kDevices},
+       "Let devices have no more memory than this: 0=512MiB", kDevices, in_plan},
       {"memory-pool-size-mb", 0, Kind::value, "N",
        "Hold at most N MiB of memory on each device; what does not fit goes in pieces, or not at "
        "all. Rates are then never "
@@ -114,7 +114,7 @@ std::vector<OptionSpec> own_run_options() {
        "sizes that are not given go by cached ones",
        kDevices},
       {"delay", 0, Kind::list, "DEV=TIME",
-       "Let every slice of devices start computing this much later: 0=1ms", kDevices},
+       "Let every slice of devices start computing this much later: 0=1ms", kDevices, in_plan},
       {"strategy", 's', Kind::list, "NAME,..",
        "Partition strategies, all (every one but auto), or auto; parameters after a colon, "
        "dynamic:chunks=32 (default: all)",

@@ -5,31 +5,109 @@
 
 #include "lib/base/error.hpp"
 #include "lib/plan/exchange.hpp"
+#include "lib/plan/scaling.hpp"
+#include "lib/plan/simulator.hpp"
 #include "lib/predict/predictor.hpp"
 #include "lib/predict/suite_rates.hpp"
+#include "lib/session/simulated.hpp"
 
 namespace mgpu {
 namespace {
 
-[[noreturn]] void not_calibrated(const Device& device, const std::string& work) {
+// Throws: the device has no calibration, or no rate of this work. `calibrate` measures suites with
+// their default options only.
+[[noreturn]] void not_calibrated(const SessionOptions& options, std::size_t device, bool rated) {
+  const Problem& problem = options.problems.front();
+  std::string devices;
+  for (const Device& one : options.devices) devices += (devices.empty() ? "" : ",") + one.id;
+  const bool standard =
+      !problem.suite->descriptors && work_of(problem) == work_of(default_problem(*problem.suite));
   throw Error(ErrorKind::usage,
-              "plan: device " + device.id + " has not been measured with " + work +
-                  "; do so first: mgpu-bench calibrate, with the same devices and options");
+              "plan: no " + (rated ? "calibration" : "rate of " + problem.suite->name) +
+                  " on device " + options.devices[device].id + "; run: mgpu-bench " +
+                  (rated || standard ? "calibrate " + problem.suite->name
+                                     : "run " + problem.suite->name +
+                                           " with these options and "
+                                           "without --size, which measures it,") +
+                  " -d " + devices);
+}
+
+// Largest number of devices that is simulated, each of them alone as well.
+constexpr std::size_t kMostSimulated = 64;
+
+struct SimulatedChoice {
+  Simulation sample;
+  std::vector<SimulatedBatch> log;
+};
+
+SimulatedChoice simulate_choice(const PlanChoice& choice, const PlanRequest& request) {
+  const std::vector<DeviceEstimate> used = devices_of_choice(choice, request);
+  PlanRequest asked = request;
+  asked.devices = used;
+  SimulatedChoice made;
+  made.sample = simulate(asked, *begin_chosen(choice, request, {}), &made.log);
+  return made;
+}
+
+// Returns the predicted time of each device alone; none if the work does not fit on it.
+std::vector<std::optional<Nanos>> times_alone(const PlanRequest& request) {
+  std::vector<std::optional<Nanos>> alone(request.devices.size());
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    PlanChoice only;
+    only.chosen.strategy = strategy_with(&StrategyTraits::single_device).info;
+    only.uses.resize(alone.size());
+    only.uses[i] = true;
+    try {
+      alone[i] = simulate_choice(only, request).sample.makespan;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
+    }
+  }
+  return alone;
 }
 
 }  // namespace
 
-std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& options) {
-  const Problem& problem = options.problems.front();
-  const std::string work = work_of(problem);
-  for (std::size_t i = 0; i < options.devices.size(); ++i) {
-    const bool known = i < options.calibration.devices.size() && options.calibration.devices[i];
-    if (!known || !options.suite_rates.contains({work, options.devices[i].id}))
-      not_calibrated(options.devices[i], work);
+PlannedCase plan_case(const PlanRequest& request, const ItemUnit& unit) {
+  PlannedCase planned{request.mode, choose_plan(request), {}, unit, {}};
+  planned.bottleneck.name = "unknown";
+  if (request.devices.size() > kMostSimulated) {
+    planned.shares = begin_chosen(planned.choice, request, {})->first_shares();
+    return planned;
   }
-  const std::unique_ptr<Workload> workload = make_workload(problem, options.devices);
+  const SimulatedChoice made = simulate_choice(planned.choice, request);
+  for (const SimulatedDevice& device : made.sample.devices) planned.shares.push_back(device.items);
+  if (made.log.empty()) return planned;  // a chain of stages
+  const Timeline timeline = timeline_of(made.sample, made.log, request.exchange.links);
+  planned.bottleneck =
+      find_bottleneck(timeline, {request.items, request.granularity, times_alone(request)});
+  return planned;
+}
+
+PlannedCase plan_scenario(const Scenario& scenario, Mode mode) {
+  const SetEstimates given = estimates_of(scenario, mode).given;
+  return plan_case(request_of(scenario.work, mode, given), scenario.work.unit);
+}
+
+std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& options) {
+  Problem problem = options.problems.front();
+  const std::string work = work_of(problem);
+  const auto handicap = [&](std::size_t i) {
+    return i < options.handicaps.size() ? options.handicaps[i] : Handicap{};
+  };
+  for (std::size_t i = 0; i < options.devices.size(); ++i) {
+    const bool known = i < options.calibration.devices.size() && options.calibration.devices[i],
+               rated = options.suite_rates.contains({work, options.devices[i].id});
+    if (!known || !rated) not_calibrated(options, i, rated);
+  }
+  std::vector<Device> devices;
   std::vector<std::unique_ptr<OpenDevice>> open;
-  for (const Device& device : options.devices) open.push_back(backend.open(device));
+  for (std::size_t i = 0; i < options.devices.size(); ++i) {
+    devices.push_back(limited(options.devices[i], handicap(i)));
+    open.push_back(backend.open(options.devices[i], handicap(i)));
+  }
+  problem.params.memory = memory_of(devices);
+  const std::unique_ptr<Workload> workload = make_workload(problem, devices);
   std::vector<PlannedCase> planned;
   if (SizedByDevices* const sized = workload->sized_by_devices())
     sized->set_device_count(open.size());
@@ -39,6 +117,8 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
     for (std::size_t i = 0; i < open.size(); ++i) {
       KnownDevice& device = known.emplace_back();
       device.facts = &options.devices[i];
+      if (handicap(i).slows_always()) device.slow = handicap(i).slow;
+      device.delay = handicap(i).delay;
       device.capability = &*options.calibration.devices[i];
       device.rate = &options.suite_rates.at({work, device.facts->id});
       device.capacity = workload->capacity(open[i]->resources().traits(), mode);
@@ -60,7 +140,7 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
                             std::any_of(options.handicaps.begin(), options.handicaps.end(),
                                         [](const Handicap& h) { return h.stalls(); })));
     const SetEstimates estimates = predictor.estimate_from_calibration();
-    planned.push_back({mode, estimates.devices, choose_plan(predictor.request(estimates))});
+    planned.push_back(plan_case(predictor.request(estimates), workload->shape().unit));
   }
   return planned;
 }
