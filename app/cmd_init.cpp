@@ -20,15 +20,18 @@ ExitCode cmd_init(const Context& context) {
                    [](const SuiteInfo& info) { return info.descriptors.has_value(); });
   if (suite == context.suites.end())
     throw Error(ErrorKind::internal, "no suite takes files of the user's own");
+  const std::string& file = context.invocation.arguments.at(0);
+  StatusLine line;  // a compiler may take many seconds
+  if (progress_in_place(context.environment)) line.show("building " + file, error_width());
   const std::unique_ptr<Backend> backend = context.make_backend();
   const DeviceSet set = every_device(*backend, context.environment);
   const std::unique_ptr<OpenDevice> device = backend->open(set.devices.front());
   std::string text;
   attend(*backend, device.get(), [&] {
-    text = suite->descriptors->make_template(
-        device->resources(),
-        {context.invocation.arguments.at(0), text_of("entry"), text_of("options")});
+    text = suite->descriptors->make_template(device->resources(),
+                                             {file, text_of("entry"), text_of("options")});
   });
+  line.clear();
   print_data(text);
   return ExitCode::ok;
 }
