@@ -52,7 +52,7 @@ class Chooser {
     if (!stopped_) add_rates(problem);
     if (const auto own = own_problem(problem); own && request_.sizes != Sizes::sweep)
       return {own->size};
-    if (stopped_) return {suite.default_size};
+    if (stopped_) return {suite.quick_size};  // nothing will be measured
     const std::vector<SizedDevice> devices =
         sized_devices(problem, kinds_, request_.session.suite_rates);
     if (devices.empty()) {
