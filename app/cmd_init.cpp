@@ -24,15 +24,18 @@ ExitCode cmd_init(const Context& context) {
   const std::string file = text_of("output");
   OutputFiles outputs;
   if (!file.empty()) outputs.add(file);
+  const std::string& kernel = context.invocation.arguments.at(0);
+  StatusLine line;  // a compiler may take many seconds
+  if (progress_in_place(context.environment)) line.show("building " + kernel, error_width());
   const std::unique_ptr<Backend> backend = context.make_backend();
   const DeviceSet set = every_device(*backend, context.environment);
   const std::unique_ptr<OpenDevice> device = backend->open(set.devices.front());
   std::string text;
   attend(*backend, device.get(), [&] {
-    text = suite->descriptors->make_template(
-        device->resources(),
-        {context.invocation.arguments.at(0), text_of("entry"), text_of("options"), file});
+    text = suite->descriptors->make_template(device->resources(),
+                                             {kernel, text_of("entry"), text_of("options"), file});
   });
+  line.clear();
   if (file.empty())
     print_data(text);
   else

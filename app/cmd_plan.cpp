@@ -8,16 +8,17 @@
 #include "app/calibrations.hpp"
 #include "app/commands.hpp"
 #include "app/device_set.hpp"
+#include "app/handicaps.hpp"
 #include "app/run_request.hpp"
 #include "app/sizes.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/printable.hpp"
 #include "lib/base/quantity.hpp"
-#include "lib/plan/scaling.hpp"
 #include "lib/report/documents.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/scenario_json.hpp"
+#include "lib/report/shares.hpp"
 #include "lib/report/table_writer.hpp"
 #include "lib/session/planning.hpp"
 #include "lib/session/simulated.hpp"
@@ -50,6 +51,24 @@ std::string title(const Problem& problem, Mode mode) {
                      format_count(problem.params.size), words_of(mode));
 }
 
+std::vector<DeviceShare> shares_of(const PlannedCase& planned, std::span<const Device> devices) {
+  std::vector<DeviceShare> shares;
+  for (std::size_t i = 0; i < planned.shares.size(); ++i)
+    shares.push_back({devices[i].id, planned.shares[i]});
+  return shares;
+}
+
+// Returns "held back by balance: without it, 1.20 ms (5 % less)".
+std::string bottleneck_words(const PlannedCase& planned) {
+  const std::string& name = planned.bottleneck.name;
+  if (name == "none") return "nothing but the work itself holds it back";
+  const std::optional<Nanos> time = time_without(planned.bottleneck);
+  const Nanos predicted = planned.choice.chosen.predicted;
+  if (!time || predicted <= Nanos{}) return "";
+  return fmt::format("held back by {}: without it, {} ({:.0f} % less)", what_if_word(name),
+                     format_duration(*time), (1 - seconds(*time) / seconds(predicted)) * 100);
+}
+
 std::string as_text(const SessionOptions& session, std::span<const PlannedCase> cases) {
   std::string text;
   for (const PlannedCase& planned : cases) {
@@ -57,6 +76,10 @@ std::string as_text(const SessionOptions& session, std::span<const PlannedCase> 
     text += fmt::format("{}{}: {} on {}\n", text.empty() ? "" : "\n",
                         printable(title(session.problems.front(), planned.mode)),
                         chosen.strategy->name, devices_in_words(planned, session.devices));
+    for (const std::string& line :
+         {split_sentence(shares_of(planned, session.devices), planned.unit),
+          bottleneck_words(planned)})
+      if (!line.empty()) text += "  " + printable(line) + "\n";
     for (const std::string& reason : planned.choice.reasons)
       text += "  " + printable(reason) + "\n";
     text += "  considered:\n";
@@ -73,9 +96,18 @@ std::string as_text(const SessionOptions& session, std::span<const PlannedCase> 
 std::string as_json(const SessionOptions& session, std::span<const PlannedCase> cases) {
   std::vector<ListedPlan> plans;
   const Problem& problem = session.problems.front();
-  for (const PlannedCase& planned : cases)
-    plans.push_back({problem.suite->name, problem.suite->size_name, problem.params.size,
-                     planned.mode, chosen_devices(planned, session.devices), planned.choice});
+  for (const PlannedCase& planned : cases) {
+    ListedPlan& plan = plans.emplace_back(ListedPlan{problem.suite->name,
+                                                     problem.suite->size_name,
+                                                     problem.params.size,
+                                                     planned.mode,
+                                                     chosen_devices(planned, session.devices),
+                                                     planned.choice,
+                                                     {},
+                                                     planned.bottleneck.name});
+    for (std::size_t i = 0; i < planned.shares.size(); ++i)
+      if (planned.choice.uses[i]) plan.items.push_back(planned.shares[i]);
+  }
   return plan_json(plans);
 }
 
@@ -89,6 +121,14 @@ ExitCode deliver(const Context& context, const SessionOptions& session,
                         kReasonHang));
   }
   return ExitCode::ok;
+}
+
+// Warns of devices that become slow during the work, which no strategy knows before.
+void add_late_slow_downs(std::span<const Handicap> handicaps, DeviceSet& set) {
+  for (std::size_t i = 0; i < handicaps.size(); ++i)
+    if (handicaps[i].slows() && !handicaps[i].slows_always())
+      set.warnings.push_back(
+          fmt::format("--slow: device {} is planned for as it is at first", set.devices[i].id));
 }
 
 // Plans for the devices and nodes that a scenario file describes; they need not exist.
@@ -105,8 +145,7 @@ ExitCode plan_of_scenario(const Context& context) {
   request.session.problems.front().params.size = suite.default_size;
   request.session.devices = devices_of(scenario);
   std::vector<PlannedCase> cases;
-  for (const Mode mode : request.session.modes)
-    cases.push_back({mode, {}, plan_scenario(scenario, mode)});
+  for (const Mode mode : request.session.modes) cases.push_back(plan_scenario(scenario, mode));
   return deliver(context, request.session, cases, settings.is_on("json"));
 }
 
@@ -123,15 +162,21 @@ ExitCode cmd_plan(const Context& context) {
   DeviceSet set = choose_devices(*backend, context);
   const KnownSizes known =
       request.sizes_of ? sizes_of(read_report(*request.sizes_of), context.suites) : KnownSizes();
-  choose_sizes(context, *backend, set.devices, known, false, request, set.warnings);
+  choose_sizes(context, *backend, set.devices, set.devices.size(), known, false, request,
+               set.warnings);
   if (request.session.problems.size() != 1)
     throw Error(ErrorKind::usage, fmt::format("--sizes-of: {} sizes; plan takes one",
                                               request.session.problems.size()));
   calibrate_for_run(context, *backend, set.devices, request.session, set.warnings, false);
+  request.session.handicaps = handicaps_of(request.handicaps, set.devices);
+  add_late_slow_downs(request.session.handicaps, set);
   request.session.devices = std::move(set.devices);
   for (const std::string& warning : set.warnings) print_error("warning: " + warning);
   require_calibration(context, request.session);
   const std::vector<PlannedCase> cases = plan_problem(*backend, request.session);
+  for (const std::string& line :
+       unsplit_problems(request.session.problems, request.session.devices.size()))
+    print_error(line);
   return deliver(context, request.session, cases, request.json);
 }
 

@@ -272,10 +272,21 @@ ExitCode cmd_run(const Context& context) {
     return too_few(set.devices.size(), request.require_devices);
   request.session.device_counts = device_counts(request, set.devices.size(), set.warnings);
   if (request.overview) make_overview(settings, set.devices.size(), request);
-  choose_sizes(context, *backend, set.devices, known_sizes(request, earlier, context.suites),
-               !request.memory_pool, request, set.warnings);
-  calibrate_for_run(context, *backend, set.devices, request.session, set.warnings,
-                    !request.memory_pool && !settings.is_on("build-only"));
+  {
+    const auto& limit = request.session.time_limit;
+    WaitLimits waits = backend->limits();
+    if (limit) {
+      waits.stop = [stop = waits.stop, &backend, until = begun_at + *limit] {
+        return backend->now() >= until || (stop && stop());
+      };
+    }
+    const LimitsInForce in_time(*backend, waits);
+    choose_sizes(context, *backend, set.devices, std::ranges::max(request.session.device_counts),
+                 known_sizes(request, earlier, context.suites), !request.memory_pool, request,
+                 set.warnings);
+    calibrate_for_run(context, *backend, set.devices, request.session, set.warnings,
+                      !request.memory_pool && !settings.is_on("build-only"));
+  }
   if (auto& limit = request.session.time_limit)  // time spent so far counts
     limit = std::max(Nanos{}, *limit - (backend->now() - begun_at));
   request.session.handicaps = handicaps_of(request.handicaps, set.devices);
@@ -305,7 +316,13 @@ ExitCode cmd_run(const Context& context) {
     print_error(fmt::format("{}: run {} goes on: {}", request.result_file->string(),
                             request.session.continued->run, left));
   if (request.verbose && !request.quiet) tell_devices(request.session.devices);
-  if (!request.session.only_builds) observer.announce(time_estimate(request.session));
+  std::vector<std::string> announced;
+  if (!request.overview)
+    announced =
+        unsplit_problems(request.session.problems, std::ranges::max(request.session.device_counts));
+  announced.insert(announced.begin(), time_estimate(request.session));
+  if (!request.session.only_builds)
+    observer.announce(fmt::format("{}", fmt::join(announced, "\n")));
   const Builder builder(request, settings);
   Report report;
   try {

@@ -31,7 +31,8 @@ OptionField records_sizes() {
                                             : Sizes::given;
   };
   field.record = [](const RunRequest& request) -> std::optional<ParamValue> {
-    if (request.sizes == Sizes::given || request.sizes_of) return std::nullopt;
+    const bool chosen = request.sizes == Sizes::automatic || request.sizes == Sizes::sweep;
+    if (!chosen || request.sizes_of) return std::nullopt;
     return request.sizes == Sizes::sweep ? "sweep" : "auto";
   };
   return field;
@@ -128,9 +129,9 @@ std::vector<OptionSpec> own_run_options() {
       {"slow", 0, Kind::list, "DEV=FACTOR",
        "Slow devices down on purpose: 0=2.5, gpu=2, 0=2@0.5 (after half of the work), 0=2@20ms; "
        "DEV is a rank among the chosen devices or any term of --devices",
-       kDevices, important},
+       kDevices, in_plan | important},
       {"cap-memory", 0, Kind::list, "DEV=SIZE", "Limit the memory that devices have: 0=512MiB",
-       kDevices},
+       kDevices, in_plan},
       {"memory-pool", 0, Kind::value, "SIZE",
        "Use at most this much memory per device, such as 512MiB; larger problems are processed in "
        "pieces or skipped. Automatic sizes then use cached rates only",
@@ -138,7 +139,7 @@ std::vector<OptionSpec> own_run_options() {
       {"memory-pool-size-mb", 0, Kind::value, "N", "", kDevices, 0, OptionField(), "memory-pool",
        "MiB"},
       {"delay", 0, Kind::list, "DEV=TIME", "Delay the start of every slice on devices: 0=1ms",
-       kDevices},
+       kDevices, in_plan},
       {"strategy", 's', Kind::list, "NAME,..",
        "Partition strategies: names, all (every one but auto), or auto; parameters follow a colon, "
        "dynamic:chunks=32 (default: all)",

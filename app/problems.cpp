@@ -128,14 +128,14 @@ const Given* sizes_of_given(const Settings& settings) {
   return like->layer < size->layer ? like : nullptr;
 }
 
-// Returns how sizes are found. Without --size they are chosen by rates, or are the suites' own with
-// --quick or --build-only; an input file has its size.
+// Returns how sizes are found. Without --size they are chosen by rates, or are small with --quick
+// or --build-only; an input file has its size.
 Sizes sizes_asked_for(const Settings& settings) {
   const Given* size = settings.find("size");
   if (settings.has("input")) return Sizes::given;
   if (sizes_of_given(settings) != nullptr) return Sizes::automatic;
   if (size == nullptr)
-    return settings.is_on("quick") || settings.is_on("build-only") ? Sizes::given
+    return settings.is_on("quick") || settings.is_on("build-only") ? Sizes::quick
                                                                    : Sizes::automatic;
   return size->value == "auto"    ? Sizes::automatic
          : size->value == "sweep" ? Sizes::sweep
@@ -164,8 +164,7 @@ std::vector<Problem> problems_of(const Settings& settings, std::span<const Suite
     // is measured: the smallest problem finds them.
     if (request.sizes != Sizes::given) {
       Problem small = problem;
-      const auto its_own = own_problem(problem);
-      complete_problem(small, its_own ? its_own->quick_size : suite->quick_size, "--size", memory);
+      complete_problem(small, quick_size_of(problem), "--size", memory);
       all.push_back(problem);
       return;
     }
@@ -176,9 +175,6 @@ std::vector<Problem> problems_of(const Settings& settings, std::span<const Suite
       params.more_inputs.assign(input.begin() + 1, input.end());
       own = {suite->size_of_input(params)};
       from = settings.find("input")->from;
-    } else if (!given) {
-      const auto its_own = own_problem(problem);
-      own = {its_own ? its_own->quick_size : suite->quick_size};
     }
     for (const std::uint64_t size : own) {
       all.push_back(problem);
@@ -217,6 +213,11 @@ void refuse_foreign_options(const Settings& settings, std::span<const SuiteInfo>
           fmt::format("{}: {} {} no such option; suites that have it: {}", given->from,
                       joined(names), names.size() == 1 ? "has" : "have", joined(option.suites)));
   }
+}
+
+std::uint64_t quick_size_of(const Problem& problem) {
+  const auto own = own_problem(problem);
+  return own ? own->quick_size : problem.suite->quick_size;
 }
 
 void complete_problem(Problem& problem, std::uint64_t size, const std::string& from, Bytes memory) {

@@ -20,6 +20,9 @@ void refuse_foreign_options(const Settings& settings, std::span<const SuiteInfo>
 void read_problems(const Settings& settings, std::span<const SuiteInfo* const> chosen, Bytes memory,
                    RunRequest& request);
 
+// Returns the size with --quick: the suite's, or that of the descriptor that the options name.
+std::uint64_t quick_size_of(const Problem& problem);
+
 // Gives the problem its size. Throws Error(usage) for a size that the suite cannot do or that does
 // not fit in `memory` of the host. `from`: the option or file that gave the size, for messages.
 void complete_problem(Problem& problem, std::uint64_t size, const std::string& from, Bytes memory);

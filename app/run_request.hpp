@@ -17,9 +17,9 @@
 
 namespace mgpu {
 
-// Origin of the problems' sizes: given in the request, chosen by rates of the devices, or swept
-// from small ones up to the chosen one.
-enum class Sizes { given, automatic, sweep };
+// Origin of the problems' sizes: given in the request, small ones that can be split (--quick),
+// chosen by rates of the devices, or swept from small ones up to the chosen one.
+enum class Sizes { given, quick, automatic, sweep };
 
 struct RunRequest {
   // Devices, their handicaps and device_counts are left empty: see device_counts().

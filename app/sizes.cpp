@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <set>
-#include <tuple>
 
 #include "app/calibrations.hpp"
 #include "app/environment.hpp"
@@ -19,11 +17,10 @@ namespace {
 
 // Returns one device of each kind: devices of one kind are equally fast.
 std::vector<Device> kinds_of(std::span<const Device> devices) {
-  std::set<std::tuple<std::string, std::string, unsigned, Bytes>> seen;
   std::vector<Device> kinds;
   for (const Device& device : devices) {
-    if (seen.emplace(device.name, device.platform, device.compute_units, device.global_memory)
-            .second)
+    if (std::none_of(kinds.begin(), kinds.end(),
+                     [&](const Device& known) { return same_kind(known, device); }))
       kinds.push_back(device);
   }
   return kinds;
@@ -31,26 +28,28 @@ std::vector<Device> kinds_of(std::span<const Device> devices) {
 
 class Chooser {
  public:
-  Chooser(const Context& context, Backend& backend, std::span<const Device> devices, bool measures,
-          RunRequest& request, std::vector<std::string>& warnings)
+  Chooser(const Context& context, Backend& backend, std::span<const Device> devices,
+          std::size_t most, bool measures, RunRequest& request, std::vector<std::string>& warnings)
       : store_(calibration_store(context)),
         backend_(backend),
         all_(devices.begin(), devices.end()),
         kinds_(kinds_of(devices)),
+        most_(most),
         measures_(measures),
         settings_(context.invocation.settings),
         afresh_(settings_.is_on("recalibrate")),
         request_(request),
-        warnings_(warnings),
-        begun_(backend.now()) {}
+        warnings_(warnings) {}
 
   // Returns the sizes to measure of a problem, ascending.
   std::vector<std::uint64_t> sizes_of(const Problem& problem) {
     const SuiteInfo& suite = *problem.suite;
+    if (request_.sizes == Sizes::quick)
+      return {size_to_split(problem, quick_size_of(problem), most_)};
     if (!stopped_) add_rates(problem);
     if (const auto own = own_problem(problem); own && request_.sizes != Sizes::sweep)
       return {own->size};
-    if (stopped_) return {suite.default_size};
+    if (stopped_) return {suite.quick_size};  // nothing will be measured
     const std::vector<SizedDevice> devices =
         sized_devices(problem, kinds_, request_.session.suite_rates);
     if (devices.empty()) {
@@ -61,7 +60,7 @@ class Chooser {
     }
     SizeLimits limits;
     limits.host_memory = host_memory() / 2;
-    limits.devices = all_.size();
+    limits.devices = most_;
     const ChosenSize chosen = choose_size(problem, devices, limits);
     say(fmt::format("{}: {}, about {} on {} alone{}", suite.name,
                     format_counted(chosen.size, suite.size_name), format_duration(chosen.expected),
@@ -86,8 +85,7 @@ class Chooser {
       if (good) rates[{work, device.id}] = *cached;
       missing |= !good;
     }
-    const std::optional<Nanos> limit = request_.session.time_limit;
-    if (!missing || !measures_ || (limit && backend_.now() - begun_ >= *limit)) return;
+    if (!missing || !measures_) return;
     const bool caches = !settings_.is_on("no-cache");
     say(fmt::format("{}: measuring how fast it runs here{}{}", problem.suite->name,
                     problem.suite->descriptors ? "" : ", to choose its size",
@@ -96,14 +94,16 @@ class Chooser {
       calibrate_problem(backend_, measured, problem, store_, rates, warnings_);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::interrupted) throw;
-      stopped_ = true;  // the session sees the stop signal, too, and measures nothing
+      stopped_ = true;  // the session sees the stop signal or the time limit, too
     }
   }
 
   static std::string because(const ChosenSize& chosen, const SizeLimits& limits) {
     if (chosen.doubtful)
-      return "; most of that whatever the size, as on a busy machine (mgpu-bench calibrate "
-             "--recalibrate measures the rate again)";
+      return fmt::format(
+          "; of that, more than {} does not depend on the size, as on a busy "
+          "machine: mgpu-bench calibrate --recalibrate measures the rate again",
+          format_duration(limits.aim));
     if (chosen.limit != SizeLimit::none && chosen.beyond)
       return ", the smallest there is, although it is beyond a limit";
     switch (chosen.limit) {
@@ -130,12 +130,12 @@ class Chooser {
   CalibrationStore store_;
   Backend& backend_;
   std::vector<Device> all_, kinds_;
+  std::size_t most_;
   bool measures_;
   const Settings& settings_;
   bool afresh_, stopped_ = false;
   RunRequest& request_;
   std::vector<std::string>& warnings_;
-  Nanos begun_;
 };
 
 void add(KnownSizes& known, const std::string& suite, std::uint64_t size) {
@@ -178,12 +178,11 @@ KnownSizes sizes_of(const Configuration& configuration, std::span<const SuiteInf
   return known;
 }
 
-void choose_sizes(const Context& context, Backend& backend, std::span<const Device> devices,
-                  const KnownSizes& known, bool measures, RunRequest& request,
-                  std::vector<std::string>& warnings) {
-  if (request.sizes == Sizes::given || request.session.sizes_within) return;
+namespace {
+
+// Gives every problem of the request its sizes.
+void add_sizes(Chooser& chooser, const KnownSizes& known, RunRequest& request) {
   const std::string from = request.sizes_of ? "--sizes-of" : "--size";
-  Chooser chooser(context, backend, devices, measures, request, warnings);
   std::vector<Problem> all;
   for (const Problem& problem : request.session.problems) {
     const auto found = known.find(problem.suite->name);
@@ -201,6 +200,29 @@ void choose_sizes(const Context& context, Backend& backend, std::span<const Devi
             "--save-data: it saves the output of one problem, but {} names {} sizes; name one with "
             "--size",
             from, request.session.problems.size()));
+}
+
+}  // namespace
+
+void choose_sizes(const Context& context, Backend& backend, std::span<const Device> devices,
+                  std::size_t most, const KnownSizes& known, bool measures, RunRequest& request,
+                  std::vector<std::string>& warnings) {
+  Chooser chooser(context, backend, devices, most, measures, request, warnings);
+  if (request.sizes != Sizes::given) add_sizes(chooser, known, request);
+}
+
+std::vector<std::string> unsplit_problems(std::span<const Problem> problems, std::size_t devices) {
+  std::vector<std::string> lines;
+  for (const Problem& problem : problems) {
+    const std::string why = too_few_pieces(problem, devices);
+    if (why.empty()) continue;
+    const std::uint64_t size = problem.params.size, larger = size_to_split(problem, size, devices);
+    const bool helps = larger > size && !problem.params.input;
+    lines.push_back(fmt::format(
+        "{} of {}: {}{}", problem.suite->name, format_counted(size, problem.suite->size_name), why,
+        helps ? fmt::format("; --size {} can be", format_count(larger)) : std::string()));
+  }
+  return lines;
 }
 
 }  // namespace mgpu

@@ -3,16 +3,22 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 
 #include "lib/base/quote.hpp"
+#include "lib/predict/size_choice.hpp"
 
 namespace mgpu {
 namespace {
 
-constexpr double kAroundCase = 0.5;   // in s; warm-up, probes, checking the result
-constexpr double kAroundProblem = 5;  // in s; inputs, their reference, building kernels
-// Seconds. Times on GPUs vary so little that the minimum number of samples mostly suffices.
-constexpr double kSampleOfGpu = 0.1;
+// All times are in seconds.
+constexpr double kAroundCase = 0.25;   // probes, checking the result
+constexpr double kWarmUp = 2;          // samples that do not count, of each case
+constexpr double kAroundProblem = 1;   // inputs, kernels that were built before
+constexpr double kRateOfCpu = 0.5;     // its rate is measured in each run
+constexpr double kUnknownProblem = 5;  // inputs, their reference, building kernels
+// Times on GPUs vary so little that the minimum number of samples mostly suffices.
+constexpr double kUnknownSample = 0.1;
 
 bool has_mode(const Problem& problem, Mode mode) {
   return std::find(problem.suite->modes.begin(), problem.suite->modes.end(), mode) !=
@@ -32,6 +38,76 @@ std::size_t cases_of_group(const SessionOptions& session) {
                     [](const StrategyChoice& choice) { return choice.info->traits.single_device; });
   return rows(session) - static_cast<std::size_t>(singles) * session.device_counts.size() +
          session.devices.size();
+}
+
+struct KnownTimes {
+  std::vector<double> alone;  // of a resident sample, by device
+  double host = 0;            // to prepare and to verify the problem
+};
+
+// Returns the times of the problem by the rates of its devices, or of devices like them; none if
+// one has none.
+std::optional<KnownTimes> known_times(const SessionOptions& session, const Problem& problem) {
+  if (problem.suite->shape == nullptr || problem.params.input) return std::nullopt;
+  KnownTimes times;
+  for (std::size_t i = 0; i < session.devices.size(); ++i) {
+    const Device& device = session.devices[i];
+    const std::string work = work_of(problem_of_reference_size(problem, device.is_cpu()));
+    const SuiteRate* rate = nullptr;
+    for (const Device& like : session.devices) {
+      const auto found = session.suite_rates.find({work, like.id});
+      if (found != session.suite_rates.end() && same_kind(device, like)) rate = &found->second;
+    }
+    const auto rated = rate != nullptr ? rated_times(problem, *rate) : std::nullopt;
+    if (!rated) return std::nullopt;
+    const bool slow = i < session.handicaps.size() && session.handicaps[i].slows_always();
+    times.alone.push_back(seconds(rated->sample) * (slow ? session.handicaps[i].slow : 1));
+    times.host = std::max(times.host, seconds(rated->host));
+  }
+  return times;
+}
+
+// Returns the time of a sample on the first `count` devices: of equal shares, or of good ones.
+double time_of_split(std::span<const double> alone, std::size_t count, bool equal) {
+  double slowest = 0, rates = 0;
+  for (const double time : alone.first(count)) {
+    slowest = std::max(slowest, time);
+    rates += 1 / time;
+  }
+  return equal ? slowest / static_cast<double>(count) : 1 / rates;
+}
+
+// Returns the time of a case whose samples take so long.
+double time_of_case(const StopRule& stop, bool cpus, double sample) {
+  constexpr double kFewest = 3;
+  // Intervals on a CPU rarely become narrow enough before the stop rule's limit, as other programs
+  // sometimes take its cores.
+  const double enough =
+      cpus ? seconds(stop.most_time)
+           : std::min(std::max(static_cast<double>(stop.least) * sample, seconds(stop.least_time)),
+                      seconds(stop.most_time));
+  const double samples = stop.exactly > 0 ? static_cast<double>(stop.exactly) * sample
+                                          : std::max(kFewest * sample, enough);
+  return samples + kWarmUp * sample + kAroundCase;
+}
+
+// Returns the time of all cases of the problem in one mode. A single-device strategy needs no
+// samples of its own: every device is measured alone anyway.
+double time_of_group(const SessionOptions& session, const std::optional<KnownTimes>& known,
+                     bool cpus) {
+  double time = 0;
+  for (std::size_t i = 0; i < session.devices.size(); ++i)
+    time += time_of_case(session.stop, cpus, known ? known->alone[i] : kUnknownSample);
+  for (const std::size_t count : session.device_counts) {
+    for (const StrategyChoice& choice : session.strategies) {
+      const StrategyTraits& traits = choice.info->traits;
+      if (traits.single_device) continue;
+      time += time_of_case(
+          session.stop, cpus,
+          known ? time_of_split(known->alone, count, traits.equal_shares) : kUnknownSample);
+    }
+  }
+  return time;
 }
 
 // Joins words: "a", "a and b", "a, b and c".
@@ -121,21 +197,24 @@ std::size_t groups_to_measure(const SessionOptions& session) {
 }
 
 std::optional<Nanos> expected_time(const SessionOptions& session) {
-  const StopRule& stop = session.stop;
   if (session.sizes_within) return time_of_overview(session);
-  if (stop.exactly > 0) return std::nullopt;
   const bool cpus = std::any_of(session.devices.begin(), session.devices.end(),
                                 [](const Device& d) { return d.is_cpu(); });
-  // Intervals on a CPU rarely become narrow enough before the stop rule's limit, as other programs
-  // sometimes take its cores.
-  const double sampling = cpus ? seconds(stop.most_time)
-                               : std::clamp(static_cast<double>(stop.least) * kSampleOfGpu,
-                                            seconds(stop.least_time), seconds(stop.most_time));
-  const std::size_t cases = cases_of_group(session);
-  const auto groups = static_cast<double>(groups_to_measure(session));
-  const double problems = groups / static_cast<double>(session.modes.size());
-  const double time =
-      groups * static_cast<double>(cases) * (sampling + kAroundCase) + problems * kAroundProblem;
+  double time = 0;
+  std::size_t earlier = session.continued ? session.continued->groups : 0;
+  for (const Problem& problem : session.problems) {
+    const auto groups =
+        static_cast<std::size_t>(std::count_if(session.modes.begin(), session.modes.end(),
+                                               [&](Mode mode) { return has_mode(problem, mode); }));
+    const std::size_t finished = std::min(groups, earlier);
+    earlier -= finished;
+    if (groups == finished) continue;
+    const std::optional<KnownTimes> known = known_times(session, problem);
+    if (!known && session.stop.exactly > 0) return std::nullopt;
+    time += known ? known->host + kAroundProblem : kUnknownProblem;
+    if (known && cpus) time += kRateOfCpu * static_cast<double>(session.devices.size());
+    time += static_cast<double>(groups - finished) * time_of_group(session, known, cpus);
+  }
   return session.time_limit ? std::min(*session.time_limit, from_seconds(time))
                             : from_seconds(time);
 }

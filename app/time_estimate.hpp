@@ -20,8 +20,9 @@ std::size_t groups_to_measure(const SessionOptions& session);
 // Returns the number of rows of all tables, with those of an earlier run.
 std::size_t rows_of_session(const SessionOptions& session);
 
-// Estimates the run time from the stop rule, with allowances for the work around samples. None if
-// -n sets the number of samples, as it is not yet known how long one takes.
+// Estimates the run time from the stop rule and the rates of the devices, with allowances for the
+// work around samples. Without rates a sample is taken to last 0.1 s; none if -n sets the number of
+// samples then.
 std::optional<Nanos> expected_time(const SessionOptions& session);
 
 // Returns "measuring merkle, msm, resident and end to end, under 11 strategies: 44 cases, about 4

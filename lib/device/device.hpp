@@ -48,4 +48,10 @@ struct Device {
 // term.
 std::string_view to_string(DeviceType type);
 
+// Tells whether two devices are of one kind, and therefore equally fast.
+inline bool same_kind(const Device& a, const Device& b) {
+  return a.name == b.name && a.platform == b.platform && a.compute_units == b.compute_units &&
+         a.global_memory == b.global_memory;
+}
+
 }  // namespace mgpu

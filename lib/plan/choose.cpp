@@ -19,7 +19,8 @@ namespace {
 
 // Predictions closer than this count as equal: they are about this accurate.
 constexpr double kSame = 0.03;
-constexpr const char* kWithin = "; within 3 %, the one that `list strategies` has first is taken";
+constexpr const char* kTie =
+    "a tie (within 3 %): ties go to the strategy that `list strategies` has first";
 // Limit for choosing fewer devices, whose predictions use what was measured with all devices at
 // work: of five cases within 3 % on two and four H200, four took 4 to 13 % longer on fewer
 // (results/h200/predict-4-*.json of commit 1563308).
@@ -179,6 +180,17 @@ class Chooser {
                        more > 0 ? "longer" : "less");
   }
 
+  // Compares the runner-up on the same number of devices with the choice.
+  std::string against_runner_up(const Candidate& other, const Candidate& chosen) const {
+    const double faster = 1 - seconds(other.predicted) / seconds(chosen.predicted);
+    if (faster > kNoDifference)
+      return fmt::format("{} is predicted {:.1f} % faster, {}", other.strategy->name, faster * 100,
+                         kTie);
+    if (faster > 0) return fmt::format("{} is predicted as fast, {}", other.strategy->name, kTie);
+    return fmt::format("{} would take {} ({})", other.strategy->name,
+                       format_duration(other.predicted), against(other, chosen));
+  }
+
   std::vector<std::string> reasons(const Candidate& chosen) const {
     std::vector<std::string> all;
     const std::size_t total = request_.devices.size();
@@ -212,9 +224,7 @@ class Chooser {
     }
     for (const Candidate& other : considered_) {  // the runner-up on the same number of devices
       if (other.devices != chosen.devices || other.strategy == chosen.strategy) continue;
-      all.push_back(fmt::format("{} on as many would take {} ({}){}", other.strategy->name,
-                                format_duration(other.predicted), against(other, chosen),
-                                other.predicted < chosen.predicted ? kWithin : ""));
+      all.push_back(against_runner_up(other, chosen));
       break;
     }
     return all;

@@ -13,12 +13,6 @@ namespace {
 // Most pieces of the work: each device's share is pipelined, however many devices there are.
 constexpr Items kMostDevicePieces = Items{1} << 20;
 
-ScenarioEstimates estimates_of(const Scenario& scenario, Mode mode) {
-  std::vector<std::size_t> devices(scenario.devices.size());
-  std::iota(devices.begin(), devices.end(), std::size_t{0});
-  return estimates_among(scenario, mode, devices, kMostDevicePieces);
-}
-
 // Simulates a sample. For a strategy that learns it is the second one, which follows what the first
 // showed.
 Simulation sample(const Scenario& scenario, const StrategyChoice& strategy, Mode mode,
@@ -44,9 +38,10 @@ Simulation sample(const Scenario& scenario, const StrategyChoice& strategy, Mode
 
 }  // namespace
 
-PlanChoice plan_scenario(const Scenario& scenario, Mode mode) {
-  const SetEstimates given = estimates_of(scenario, mode).given;
-  return choose_plan(request_of(scenario.work, mode, given));
+ScenarioEstimates estimates_of(const Scenario& scenario, Mode mode) {
+  std::vector<std::size_t> devices(scenario.devices.size());
+  std::iota(devices.begin(), devices.end(), std::size_t{0});
+  return estimates_among(scenario, mode, devices, kMostDevicePieces);
 }
 
 void compare_with_first(std::span<ScalingRow> series) {

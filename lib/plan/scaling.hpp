@@ -44,9 +44,8 @@ struct ScalingRequest {
 std::vector<ScalingRow> simulate_scaling(const Scenario& scenario, const ScalingRequest& request,
                                          const std::function<bool(const ScalingRow&)>& begins);
 
-// Returns what `auto` would choose for the scenario on all of its devices. Throws what
-// choose_plan() throws.
-PlanChoice plan_scenario(const Scenario& scenario, Mode mode);
+// Returns the estimates of all devices of the scenario, with few pieces if there are many of them.
+ScenarioEstimates estimates_of(const Scenario& scenario, Mode mode);
 
 // Computes the speed-ups and efficiencies of one series from times, items and rates, relative to
 // its first row that has a time.

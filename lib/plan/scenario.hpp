@@ -34,6 +34,7 @@ struct ScenarioWork {
   std::string name;  // name of the suite it stands for; may be empty
   std::string size_name = "items", rate_unit = "items/s";
   std::uint64_t size = 0;  // size of the problem in the suite's unit; 0: its items
+  ItemUnit unit = {};
   Items items = 0, granularity = 1;
   ItemCost cost{0, 0, 1, 0};
   // Piece in which a static share is handed out; 0: an eighth of an equal share.

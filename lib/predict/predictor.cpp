@@ -25,8 +25,8 @@ DeviceEstimate calibrated_estimate(const KnownDevice& device, const ItemCost& co
   const Capability& capability = *device.capability;
   const bool cpu = device.facts->is_cpu();
   DeviceEstimate estimate;
-  double per_item = cost.ops / device.rate->ops_per_s;
-  estimate.launch = device.rate->slice;
+  double per_item = device.slow * cost.ops / device.rate->ops_per_s;
+  estimate.launch = from_seconds(device.slow * seconds(device.rate->slice)) + device.delay;
   estimate.fixed = device.rate->fixed;
   if (mode.transfers() && cpu) {
     if (capability.pinned_up > 0) per_item += cost.in_bytes / capability.pinned_up;

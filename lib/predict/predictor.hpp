@@ -20,6 +20,7 @@ namespace mgpu {
 struct KnownDevice {
   const Device* facts = nullptr;
   double slow = 1;  // factor by which its kernels take longer, in every sample
+  Nanos delay{};    // delay before every slice, for estimates without a probe
   const Capability* capability = nullptr;  // null: not calibrated
   // Rate of this work at its reference size; null: not measured.
   const SuiteRate* rate = nullptr;

@@ -19,6 +19,19 @@ namespace {
 // Least share of T that two medians, of the case and of the devices alone, show to be missing.
 constexpr double kLeastUnexplained = 0.05;
 
+struct WhatIf {
+  const char* name;
+  std::optional<Nanos> Bottleneck::*time;
+};
+constexpr WhatIf kWhatIfs[] = {{"perfect_balance", &Bottleneck::perfect_balance},
+                               {"free_granularity", &Bottleneck::free_granularity},
+                               {"free_transfers", &Bottleneck::free_transfers},
+                               {"free_exchange", &Bottleneck::free_exchange},
+                               {"free_launches", &Bottleneck::free_launches},
+                               {"free_merge", &Bottleneck::free_merge},
+                               {"free_contention", &Bottleneck::free_contention}};
+constexpr WhatIf kUnexplained{"unexplained", &Bottleneck::unexplained};
+
 // Returns whether it is at least 1 % of T: less counts as nothing.
 bool is_worth_naming(Nanos saved, const Timeline& timeline) {
   return saved * 100 >= timeline.makespan;
@@ -221,31 +234,22 @@ std::optional<Nanos> replayed(const Timeline& timeline, MadeFree free) {
 
 // Names the cost that saves most, or the part of the lost time that no cost explains.
 void name_largest(Bottleneck& b, const Timeline& timeline, const KnownOfCase& known) {
-  struct Candidate {
-    const char* name;
-    std::optional<Nanos> time;
-  };
-  const Candidate candidates[] = {
-      {b.free_granularity ? "free_granularity" : "perfect_balance", b.perfect_balance},
-      {"free_transfers", b.free_transfers},
-      {"free_exchange", b.free_exchange},
-      {"free_launches", b.free_launches},
-      {"free_merge", b.free_merge},
-      {"free_contention", b.free_contention}};
   Nanos best{}, explained{};
-  for (const Candidate& c : candidates) {
-    if (!c.time) continue;
-    const Nanos saved = timeline.makespan - *c.time;
+  for (const WhatIf& what_if : kWhatIfs) {
+    const std::optional<Nanos> time = b.*what_if.time;
+    const bool replaced = what_if.time == &Bottleneck::perfect_balance && b.free_granularity;
+    if (!time || replaced) continue;
+    const Nanos saved = timeline.makespan - *time;
     explained += std::max(Nanos{}, saved);
     if (!is_worth_naming(saved, timeline) || saved <= best) continue;
     best = saved;
-    b.name = c.name;
+    b.name = what_if.name;
   }
   const std::optional<Nanos> ideal = ideal_time(known);
   if (!ideal) return;
   const Nanos rest = timeline.makespan - *ideal - explained;
   if (rest <= best || seconds(rest) < kLeastUnexplained * seconds(timeline.makespan)) return;
-  b.name = "unexplained";
+  b.name = kUnexplained.name;
   b.unexplained = timeline.makespan - rest;
 }
 
@@ -253,6 +257,13 @@ void name_largest(Bottleneck& b, const Timeline& timeline, const KnownOfCase& kn
 
 Nanos replay(const Timeline& timeline, MadeFree free) {
   return Replay(timeline, std::move(free)).makespan();
+}
+
+std::optional<Nanos> time_without(const Bottleneck& bottleneck) {
+  if (bottleneck.name == kUnexplained.name) return bottleneck.*kUnexplained.time;
+  for (const WhatIf& what_if : kWhatIfs)
+    if (bottleneck.name == what_if.name) return bottleneck.*what_if.time;
+  return std::nullopt;
 }
 
 Bottleneck find_bottleneck(const Timeline& timeline, const KnownOfCase& known) {

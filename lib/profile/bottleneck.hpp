@@ -23,6 +23,9 @@ struct Bottleneck {
   std::optional<Nanos> unexplained;       // T without the time that nothing explains; none: little
 };
 
+// Returns the predicted T of the what-if that is its name; none for the names without one.
+std::optional<Nanos> time_without(const Bottleneck& bottleneck);
+
 // What is known of a case besides its timeline.
 struct KnownOfCase {
   Items items = 0, granularity = 0;  // 0: not known

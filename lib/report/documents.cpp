@@ -313,6 +313,9 @@ const Description<ListedPlan>& description<ListedPlan>() {
        computed<[](const P& plan) { return plan.choice.chosen.strategy->name; }>(
            "strategy", "the one of least predicted time, with its default parameters"),
        field<&P::devices>("devices", "ids of those it would use, in the order of the set"),
+       field<&P::items>("items", "shares of these devices; empty: not known before the sample"),
+       field<&P::bottleneck>("bottleneck",
+                             "as in the results of run; unknown: the sample was not simulated"),
        field<&P::choice, &PlanChoice::chosen, &Candidate::predicted>("predicted_ns",
                                                                      "of one sample"),
        field<&P::choice, &PlanChoice::reasons>("reasons", "sentences"),
@@ -324,7 +327,7 @@ const Description<ListedPlan>& description<ListedPlan>() {
       "the size.",
       nullptr,
       nullptr,
-      R"({"minProperties": 8, "maxProperties": 8,
+      R"({"minProperties": 10, "maxProperties": 10,
           "additionalProperties": {"type": "integer", "minimum": 1}})"};
   return kPlan;
 }

@@ -125,6 +125,8 @@ struct ListedPlan {
   Mode mode = Mode::resident;
   std::vector<std::string> devices;  // ids
   PlanChoice choice;
+  std::vector<Items> items;  // shares of these devices; empty: not known before the sample
+  std::string bottleneck;    // a name of Bottleneck::name
 };
 
 std::string devices_json(const DevicesDocument& document);

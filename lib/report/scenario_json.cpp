@@ -593,7 +593,11 @@ Scenario scenario_of(const Report& report, std::size_t index, Figures figures) {
   if (const auto size = size_of(report, run)) {
     scenario.work.size_name = size->first;
     scenario.work.size = static_cast<std::uint64_t>(std::get<std::int64_t>(size->second));
+  } else if (!run.work.unit.name.empty()) {
+    scenario.work.size_name = run.work.unit.name;
+    scenario.work.size = run.work.unit.count > 0 ? run.work.unit.count : work.items;
   }
+  scenario.work.unit = run.work.unit;
   scenario.work.items = work.items;
   scenario.work.granularity = work.granularity;
   scenario.work.cost = work.cost;

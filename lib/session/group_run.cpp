@@ -52,6 +52,7 @@ Predictor Group::make_predictor() const {
 
 void Group::prepare() {
   result_.prepared.resize(given_.devices.size());
+  if (stopped()) return;
   open_again();
   connect();
   for (std::size_t i = 0; i < in_set_; ++i) {

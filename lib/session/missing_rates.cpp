@@ -69,11 +69,6 @@ ReferenceSizeWork make_work(Backend& backend, const RateRequest& request, bool c
   return work;
 }
 
-bool same_kind(const Device& a, const Device& b) {
-  return a.name == b.name && a.platform == b.platform && a.compute_units == b.compute_units &&
-         a.global_memory == b.global_memory;
-}
-
 // Tells whether no device before this one is of its kind and in use.
 bool is_first_of_kind(std::span<const SessionDevice> devices, const SessionDevice& device) {
   return std::none_of(devices.begin(), devices.end(), [&](const SessionDevice& other) {

@@ -5,17 +5,14 @@
 
 #include "lib/base/error.hpp"
 #include "lib/plan/exchange.hpp"
+#include "lib/plan/scaling.hpp"
+#include "lib/plan/simulator.hpp"
 #include "lib/predict/predictor.hpp"
 #include "lib/predict/suite_rates.hpp"
+#include "lib/session/simulated.hpp"
 
 namespace mgpu {
 namespace {
-
-// Devices of the same kind are equally fast.
-bool is_same_kind(const Device& a, const Device& b) {
-  return a.name == b.name && a.platform == b.platform && a.compute_units == b.compute_units &&
-         a.global_memory == b.global_memory;
-}
 
 // Returns the rate of the device, or of one of its kind; null if there is none.
 const SuiteRate* rate_of(const SessionOptions& options, const std::string& work,
@@ -24,9 +21,43 @@ const SuiteRate* rate_of(const SessionOptions& options, const std::string& work,
   if (own != options.suite_rates.end()) return &own->second;
   for (const Device& other : options.devices) {
     const auto rate = options.suite_rates.find({work, other.id});
-    if (is_same_kind(device, other) && rate != options.suite_rates.end()) return &rate->second;
+    if (same_kind(device, other) && rate != options.suite_rates.end()) return &rate->second;
   }
   return nullptr;
+}
+
+// Largest number of devices that is simulated, each of them alone as well.
+constexpr std::size_t kMostSimulated = 64;
+
+struct SimulatedChoice {
+  Simulation sample;
+  std::vector<SimulatedBatch> log;
+};
+
+SimulatedChoice simulate_choice(const PlanChoice& choice, const PlanRequest& request) {
+  const std::vector<DeviceEstimate> used = devices_of_choice(choice, request);
+  PlanRequest asked = request;
+  asked.devices = used;
+  SimulatedChoice made;
+  made.sample = simulate(asked, *begin_chosen(choice, request, {}), &made.log);
+  return made;
+}
+
+// Returns the predicted time of each device alone; none if the work does not fit on it.
+std::vector<std::optional<Nanos>> times_alone(const PlanRequest& request) {
+  std::vector<std::optional<Nanos>> alone(request.devices.size());
+  for (std::size_t i = 0; i < alone.size(); ++i) {
+    PlanChoice only;
+    only.chosen.strategy = strategy_with(&StrategyTraits::single_device).info;
+    only.uses.resize(alone.size());
+    only.uses[i] = true;
+    try {
+      alone[i] = simulate_choice(only, request).sample.makespan;
+    } catch (const Error& error) {
+      if (error.kind() != ErrorKind::unsupported) throw;
+    }
+  }
+  return alone;
 }
 
 }  // namespace
@@ -43,15 +74,44 @@ std::optional<Uncalibrated> first_uncalibrated(const SessionOptions& options) {
   return std::nullopt;
 }
 
+PlannedCase plan_case(const PlanRequest& request, const ItemUnit& unit) {
+  PlannedCase planned{request.mode, choose_plan(request), {}, unit, {}};
+  planned.bottleneck.name = "unknown";
+  if (request.devices.size() > kMostSimulated) {
+    planned.shares = begin_chosen(planned.choice, request, {})->first_shares();
+    return planned;
+  }
+  const SimulatedChoice made = simulate_choice(planned.choice, request);
+  for (const SimulatedDevice& device : made.sample.devices) planned.shares.push_back(device.items);
+  if (made.log.empty()) return planned;  // a chain of stages
+  const Timeline timeline = timeline_of(made.sample, made.log, request.exchange.links);
+  planned.bottleneck =
+      find_bottleneck(timeline, {request.items, request.granularity, times_alone(request)});
+  return planned;
+}
+
+PlannedCase plan_scenario(const Scenario& scenario, Mode mode) {
+  const SetEstimates given = estimates_of(scenario, mode).given;
+  return plan_case(request_of(scenario.work, mode, given), scenario.work.unit);
+}
+
 std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& options) {
-  const Problem& problem = options.problems.front();
+  Problem problem = options.problems.front();
   const std::string work = work_of(problem);
+  const auto handicap = [&](std::size_t i) {
+    return i < options.handicaps.size() ? options.handicaps[i] : Handicap{};
+  };
   if (const auto missing = first_uncalibrated(options))
     throw Error(ErrorKind::usage,
                 "plan: " + work + " has not been measured on device " + missing->device);
-  const std::unique_ptr<Workload> workload = make_workload(problem, options.devices);
+  std::vector<Device> devices;
   std::vector<std::unique_ptr<OpenDevice>> open;
-  for (const Device& device : options.devices) open.push_back(backend.open(device));
+  for (std::size_t i = 0; i < options.devices.size(); ++i) {
+    devices.push_back(limited(options.devices[i], handicap(i)));
+    open.push_back(backend.open(options.devices[i], handicap(i)));
+  }
+  problem.params.memory = memory_of(devices);
+  const std::unique_ptr<Workload> workload = make_workload(problem, devices);
   std::vector<PlannedCase> planned;
   if (SizedByDevices* const sized = workload->sized_by_devices())
     sized->set_device_count(open.size());
@@ -61,6 +121,8 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
     for (std::size_t i = 0; i < open.size(); ++i) {
       KnownDevice& device = known.emplace_back();
       device.facts = &options.devices[i];
+      if (handicap(i).slows_always()) device.slow = handicap(i).slow;
+      device.delay = handicap(i).delay;
       device.capability = &*options.calibration.devices[i];
       device.rate = rate_of(options, work, *device.facts);
       device.capacity = workload->capacity(open[i]->resources().traits(), mode);
@@ -82,7 +144,7 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
                             std::any_of(options.handicaps.begin(), options.handicaps.end(),
                                         [](const Handicap& h) { return h.stalls(); })));
     const SetEstimates estimates = predictor.estimate_from_calibration();
-    planned.push_back({mode, estimates.devices, choose_plan(predictor.request(estimates))});
+    planned.push_back(plan_case(predictor.request(estimates), workload->shape().unit));
   }
   return planned;
 }

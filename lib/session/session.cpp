@@ -253,7 +253,8 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     used.pinned = backend.pin(workload->transfer_memory(), open);
     const Nanos pin = used.pinned ? backend.now() - begin : Nanos{};
 
-    if (!options.given_estimates) {
+    const bool late = give_up_at && backend.now() >= *give_up_at;
+    if (!options.given_estimates && !late) {
       try {
         measure_missing_rates(backend, executor, problem, variants,
                               std::span(devices).first(in_set(devices)), rates, failed,

@@ -98,6 +98,7 @@ Shape shape_of(const ScenarioWork& work) {
   Shape shape;
   shape.items = work.items;
   shape.granularity = work.granularity;
+  shape.unit = work.unit;
   shape.cost = work.cost;
   shape.rounds = work.rounds;
   shape.ops = work.cost.ops * static_cast<double>(work.items);
@@ -235,6 +236,12 @@ class SimulatedGroup {
 };
 
 }  // namespace
+
+Timeline timeline_of(const Simulation& simulated, std::span<const SimulatedBatch> log,
+                     const PeerLinks& links) {
+  return to_timeline(sample_of(simulated, log, links),
+                     std::vector<ClockMap>(simulated.devices.size()));
+}
 
 SuiteInfo scenario_suite(const Scenario& scenario) {
   SuiteInfo info;

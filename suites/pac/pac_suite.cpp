@@ -53,16 +53,16 @@ SuiteInfo pac_suite() {
       "Phase-amplitude coupling of many series with surrogates, split by batch, channels or "
       "surrogates";
   info.size_name = "batch";
-  info.default_size = 64;
-  info.quick_size = 1;
-  info.full_size = 256;
-  info.full_size_cpu = 1;
+  info.default_size = 512;
+  info.quick_size = 16;
+  info.full_size = 2048;
+  info.full_size_cpu = 8;
   info.options = {
       {"axis",
        "Split the batch, the channels, or the surrogates (every device then has all series)",
        {"batch", "channel", "permutation"}},
       {"channels",
-       "Series per entry of the batch; auto: 8, or as in the file",
+       "Series per entry of the batch; auto: 1 (8 with --axis channel), or as in the file",
        {"auto"},
        Kind::count},
       {"length", "Samples per series; auto: 2048, or as in the file", {"auto"}, Kind::count},

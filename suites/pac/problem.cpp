@@ -114,7 +114,7 @@ void read_planted(Problem& problem, const SuiteParams& params) {
 
 void read_extent(Problem& problem, const SuiteParams& params) {
   problem.batch = params.size;
-  problem.channels = given_or(params, "channels", 8);
+  problem.channels = given_or(params, "channels", params.options.at("axis") == "channel" ? 8 : 1);
   problem.samples = given_or(params, "length", 2048);
   if (params.input) {
     const SeriesShape shape = shape_of_series(*params.input, params);
@@ -132,8 +132,8 @@ void read_extent(Problem& problem, const SuiteParams& params) {
                   "1 to " + std::to_string(most_series));
   if (problem.batch < 1 || problem.batch > most_series / problem.channels)
     throw refused("size", std::to_string(problem.batch),
-                  "1 to " + std::to_string(most_series / problem.channels) + " with " +
-                      std::to_string(problem.channels) + " channels");
+                  "1 to " + std::to_string(most_series / problem.channels) + " with --channels " +
+                      std::to_string(problem.channels));
 }
 
 }  // namespace

@@ -96,6 +96,13 @@ class Calibrates(Case):
         plan, = document["plans"]
         times = [candidate["predicted_ns"] for candidate in plan["considered"]]
         self.assertEqual(times, sorted(times))
+        self.assertEqual(len(plan["items"]), len(plan["devices"]))
+        slow, = json.loads(self.good("plan", *words, "--slow", "0=9", "--json").out)["plans"]
+        items = dict(zip(slow["devices"], slow["items"]))
+        ids = [device["id"] for device in
+               json.loads(self.good("devices", *self.words[1:-1], "--json").out)["devices"]]
+        self.assertLess(items.get(ids[0], 0), items[ids[1]])
+        self.assertIn("Give ", self.good("plan", *words).out)
         report = self.small("-s", "auto", devices=self.words[1:-1])
         run, = [run for run in report["runs"] if run["strategy"] == "auto"]
         chosen = run["plan"]["chosen"]

@@ -457,6 +457,15 @@ class Sizes(Case):
     """Sizes that are not given are chosen by rates; the run that measures them leaves them in the
     cache."""
 
+    def test_work_of_one_piece_says_so_before_it_is_measured_and_would_gain_by_more(self):
+        file = self.folder / "r.json"
+        done = self.good("run", "merkle", *binary.DEVICES, "--size", 4, "--mode", "resident", "-n",
+                         1, "-s", "equal", "-o", file)
+        self.assertRegex(done.err, r"(?s)merkle of 4 leaves: 1 item cannot be split over 2 devices; "
+                                   r"--size \S+ can be.*merkle resident equal")
+        run, = json.loads(file.read_text())["runs"]
+        self.assertIn("free_granularity", run["bottleneck"]["what_if_ns"])
+
     @binary.thorough  # measures rates
     def test_builds_that_are_compared_and_runs_that_go_on_have_the_sizes_of_the_first(self):
         cache = binary.Path(binary.SCRATCH) / "cache" / "mgpu-bench" / "calibration"

@@ -86,26 +86,85 @@ TEST_CASE("each limit keeps the size down, and is named; the smallest size is be
     CHECK(chosen.size == known.size);
     CHECK(chosen.limit == known.limit);
   }
-  CHECK(chosen_on({at_rate(1)}).size == 4);
+  CHECK(chosen_on({at_rate(1)}).size == 8);  // the least that can be split
   // The suite's largest size is the limit.
   CHECK(chosen_on({at_rate(1e12)}, {.input = ~Bytes{0}}).size == 1 << 30);
 }
 
-TEST_CASE(
-    "a size can be split over its devices and shows more than launches, however busy it was") {
-  SizedDevice busy = at_rate(1e6);  // 50 us are 50 items
-  busy.rate.fixed = milliseconds(121);
-  const ChosenSize chosen = chosen_on({busy});
-  CHECK(chosen.size == 64);
-  CHECK(chosen.doubtful);
-  CHECK_FALSE(chosen_on({at_rate(1e6)}).doubtful);
+TEST_CASE("a size has at least eight granules per device, unless memory forbids that") {
   SuiteInfo coarse = countable();
   coarse.shape = [](const SuiteParams& params) {
     Shape made = countable().shape(params);
     made.granularity = 256;
     return made;
   };
-  CHECK(choose_size({&coarse, {}}, std::vector{busy}, {.devices = 4}).size == 1024);
+  const std::vector slow{at_rate(1e4)};  // 0.1 s are 1,000 items
+  const auto size = [&](const SizeLimits& limits) {
+    return choose_size({&coarse, {}}, slow, limits).size;
+  };
+  CHECK(size({.devices = 1}) == 2048);
+  CHECK(size({.devices = 4}) == 8192);
+  CHECK(size({.input = 8 * 4096, .devices = 4}) == 1024);  // one granule per device still fits
+  CHECK(size({.input = 8 * 512, .devices = 4}) == 512);    // not even that
+  // The host may take longer for it.
+  std::vector slow_host = slow;
+  slow_host[0].rate.host_ops_per_s = 100;
+  const ChosenSize chosen = choose_size({&coarse, {}}, slow_host, {.devices = 4});
+  CHECK(chosen.size == 8192);
+  CHECK(chosen.limit == SizeLimit::host_time);
+  CHECK(chosen.beyond);
+  // The items may not depend on the size.
+  SuiteInfo fixed = countable();
+  fixed.shape = [](const SuiteParams& params) {
+    Shape made = countable().shape(params);
+    made.items = 8;
+    made.cost.ops = static_cast<double>(params.size) / 8;
+    return made;
+  };
+  CHECK(choose_size({&fixed, {}}, std::vector{at_rate(1e6)}, {.devices = 4}).size == 1 << 17);
+}
+
+TEST_CASE("the constant cost that a busy machine shows does not make problems small") {
+  SizedDevice busy = at_rate(1e6);
+  busy.rate.fixed = milliseconds(121);
+  const ChosenSize chosen = chosen_on({busy});
+  CHECK(chosen.size == 1 << 17);
+  CHECK(chosen.doubtful);
+  CHECK_FALSE(chosen_on({at_rate(1e6)}).doubtful);
+}
+
+TEST_CASE("a small size grows until it can be split, and what cannot be says so") {
+  SuiteInfo suite = countable();
+  const auto pieces = [&](std::uint64_t size, std::size_t devices) {
+    Problem problem{&suite, {}};
+    problem.params.size = size;
+    return too_few_pieces(problem, devices);
+  };
+  CHECK(size_to_split({&suite, {}}, 4, 2) == 16);
+  CHECK(size_to_split({&suite, {}}, 100, 2) == 100);
+  CHECK(size_to_split({&suite, {}}, 4, 1 << 20) == 4);  // no size that is still small
+  CHECK(pieces(4, 4).empty());
+  CHECK(pieces(4, 5) == "4 items are 4 pieces for 5 devices");
+  suite.shape = [](const SuiteParams& params) {
+    Shape made = countable().shape(params);
+    made.granularity = 128;
+    return made;
+  };
+  CHECK(pieces(16, 2) == "16 items in granules of 128 cannot be split over 2 devices");
+  CHECK(pieces(16, 1).empty());
+  CHECK(pieces(300, 3).empty());
+  CHECK(pieces(300, 4) == "300 items in granules of 128 are 3 pieces for 4 devices");
+  suite.check = nullptr;
+  suite.shape = [](const SuiteParams&) {
+    Shape made;
+    made.items = 1;
+    return made;
+  };
+  CHECK(pieces(4, 2) == "1 item cannot be split over 2 devices");
+  CHECK(size_to_split({&suite, {}}, 4, 2) == 4);
+  suite.shape = nullptr;
+  CHECK(pieces(4, 8).empty());
+  CHECK(size_to_split({&suite, {}}, 4, 8) == 4);
 }
 
 TEST_CASE("a sweep ends at the largest size and grows four times each step") {

@@ -93,3 +93,40 @@ TEST_CASE("a plan of iterative work waits after each but the last, over any path
   options.peer = PeerPath::direct;  // its rate is unknown
   CHECK(predicted() == 500'000);
 }
+
+TEST_CASE("a plan says who gets how much, of devices that are throttled, and what holds it back") {
+  FakeDevice fakes[] = {sum_device("0:0", DeviceType::gpu), sum_device("0:1", DeviceType::gpu)};
+  FakeBackend backend({fakes[0], fakes[1]}, sum_kernels());
+  const auto plan = [&](Items items, const std::vector<Handicap>& handicaps) {
+    SessionOptions options = options_on({fakes[0].facts, fakes[1].facts},
+                                        problem_of(sum_suite(), items), {Mode::resident}, "all");
+    options.calibration.devices.resize(2);
+    for (std::size_t i = 0; i < 2; ++i) {
+      options.calibration.devices[i].emplace();
+      options.suite_rates[{"sum", fakes[i].facts.id}] = SuiteRate{.ops_per_s = 1e6};
+    }
+    options.handicaps = handicaps;
+    return plan_problem(backend, options).front();
+  };
+  constexpr Items kItems = 1 << 20;
+  const PlannedCase equal = plan(kItems, {});
+  CHECK(equal.shares == std::vector<Items>{kItems / 2, kItems / 2});
+  CHECK(equal.bottleneck.name == "none");
+  Handicap slow;
+  slow.slow = 3;
+  const PlannedCase uneven = plan(kItems, {{}, slow});
+  CHECK(static_cast<double>(uneven.shares[0]) == doctest::Approx(0.75 * kItems).epsilon(0.02));
+  CHECK(seconds_of(uneven) == doctest::Approx(1.5 * seconds_of(equal)).epsilon(0.02));
+  Handicap late;
+  late.slow = 3;
+  late.slow_from_fraction = 0.5;
+  CHECK(plan(kItems, {{}, late}).shares == equal.shares);
+  Handicap delayed;
+  delayed.delay = std::chrono::milliseconds(100);
+  CHECK(plan(kItems, {{}, delayed}).shares[0] > kItems / 2);
+  Handicap small;
+  small.memory_cap = kItems;  // 8 bytes per item do not fit
+  CHECK(plan(kItems, {{}, small}).shares == std::vector<Items>{kItems, 0});
+  const PlannedCase one = plan(1, {});
+  CHECK(one.bottleneck.name == "free_granularity");
+}

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "lib/plan/strategy.hpp"
+#include "lib/predict/size_choice.hpp"
 #include "lib/predict/suite_rates.hpp"
 #include "tests/support/paths.hpp"
 #include "tests/support/suite_params.hpp"
@@ -124,6 +125,18 @@ TEST_CASE("registration: what CPUs are measured with before a run is small, what
       return true;
     });
     CHECK_MESSAGE(tried > 1, info.name);
+  }
+}
+
+TEST_CASE("registration: the small problems of --quick can be split over two devices and eight") {
+  for (const SuiteInfo& info : all_suites()) {
+    if (info.descriptors) continue;
+    CAPTURE(info.name);
+    for (const std::size_t devices : {2, 8}) {
+      const Problem like = default_problem(info);
+      const std::uint64_t size = size_to_split(like, info.quick_size, devices);
+      CHECK(too_few_pieces(problem_of_size(like, size), kLeastGranules * devices).empty());
+    }
   }
 }
 

@@ -1,0 +1,69 @@
+// The announced time of a run against the time that the run then takes, on a virtual clock.
+#include "app/time_estimate.hpp"
+
+#include <doctest/doctest.h>
+
+#include "tests/support/quiet_observer.hpp"
+#include "tests/support/sum_session.hpp"
+#include "tests/support/sum_suite.hpp"
+
+using namespace mgpu;
+using namespace mgpu::test;
+
+namespace {
+
+SuiteInfo shaped() {
+  SuiteInfo suite = sum_suite();
+  suite.shape = [](const SuiteParams& params) {
+    Shape shape;
+    shape.items = params.size;
+    shape.cost.ops = 1;
+    return shape;
+  };
+  return suite;
+}
+
+}  // namespace
+
+TEST_CASE("the announced time of a run is the time that it takes") {
+  const SuiteInfo suite = shaped();
+  const std::vector<FakeDevice> fakes{sum_device("0:0", DeviceType::gpu),
+                                      sum_device("0:1", DeviceType::gpu)};
+  for (const char* strategies : {"single,equal,dynamic", "capability"}) {
+    for (const std::size_t samples : {0, 3, 20}) {
+      CAPTURE(strategies);
+      CAPTURE(samples);
+      SessionOptions options = options_on({fakes[0].facts, fakes[1].facts},
+                                          problem_of(suite, 1'000'000), kBothModes, strategies);
+      options.stop.exactly = samples;
+      // The other device is like it.
+      options.suite_rates[{"sum", "0:0"}] = SuiteRate{.ops_per_s = 1e6};
+      FakeBackend backend(fakes, sum_kernels());
+      QuietObserver observer;
+      const Nanos begin = backend.now();
+      run_session(backend, options, {}, observer);
+      const double taken = seconds(backend.now() - begin);
+      CHECK(seconds(expected_time(options).value()) == doctest::Approx(taken).epsilon(0.3));
+      options.suite_rates.clear();
+      CHECK(expected_time(options).has_value() == (samples == 0));
+    }
+  }
+}
+
+TEST_CASE("slow devices, more devices and limits count in the announced time") {
+  const SuiteInfo suite = shaped();
+  const FakeDevice fake = sum_device("0:0", DeviceType::gpu);
+  SessionOptions options =
+      options_on({fake.facts, fake.facts}, problem_of(suite, 1'000'000), {Mode::resident}, "equal");
+  options.stop.exactly = 100;
+  options.suite_rates[{"sum", "0:0"}] = SuiteRate{.ops_per_s = 1e6};
+  const double equal = seconds(*expected_time(options));
+  CHECK(equal == doctest::Approx(250).epsilon(0.05));  // 1 s, 1 s and 0.5 s
+  options.handicaps.resize(2);
+  options.handicaps[1].slow = 3;
+  CHECK(seconds(*expected_time(options)) == doctest::Approx(550).epsilon(0.05));
+  options.strategies = parse_strategies("capability");
+  CHECK(seconds(*expected_time(options)) == doctest::Approx(475).epsilon(0.05));
+  options.time_limit = std::chrono::seconds(9);
+  CHECK(expected_time(options) == options.time_limit);
+}
