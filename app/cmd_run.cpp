@@ -232,7 +232,7 @@ void make_overview(const Settings& settings, std::size_t devices, RunRequest& re
   limits.input = Bytes{512} << 20;
   limits.host = std::chrono::milliseconds(600);
   limits.host_memory = host_memory() / 2;
-  limits.devices = 2 * devices;
+  limits.devices = devices;
   session.sizes_within = limits;
 }
 

@@ -207,8 +207,9 @@ void add_sizes(Chooser& chooser, const KnownSizes& known, RunRequest& request) {
 void choose_sizes(const Context& context, Backend& backend, std::span<const Device> devices,
                   std::size_t most, const KnownSizes& known, bool measures, RunRequest& request,
                   std::vector<std::string>& warnings) {
+  if (request.sizes == Sizes::given || request.session.sizes_within) return;
   Chooser chooser(context, backend, devices, most, measures, request, warnings);
-  if (request.sizes != Sizes::given) add_sizes(chooser, known, request);
+  add_sizes(chooser, known, request);
 }
 
 std::vector<std::string> unsplit_problems(std::span<const Problem> problems, std::size_t devices) {

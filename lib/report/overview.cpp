@@ -4,62 +4,29 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
 
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/report/case_name.hpp"
-#include "lib/report/metric_interval.hpp"
 #include "lib/report/run_groups.hpp"
 #include "lib/report/shares.hpp"
+#include "lib/report/summary_sentences.hpp"
 #include "lib/report/text_table.hpp"
 
 namespace mgpu {
 namespace {
 
-enum class Verdict { gains, loses, tie, unknown, unsplit, failed };
-
 // The answer for one problem.
 struct SplitAnswer {
   const RunGroup* group = nullptr;
-  const RunRecord* split = nullptr;  // the fastest of those on several devices; null: none
-  const PerDevice* alone = nullptr;  // the fastest device alone; null: not known
-  Verdict verdict = Verdict::failed;
+  Finding finding;
 };
 
-bool is_split(const RunRecord& run) {
-  return std::count_if(run.per_device.begin(), run.per_device.end(),
-                       [](const PerDevice& p) { return p.parts.items > 0; }) > 1;
-}
-
-// Tells whether the times of the case and of the device alone say which one is faster.
-Verdict compare(const SplitAnswer& answer, const RunGroup& group) {
-  const auto at = std::find(group.runs.begin(), group.runs.end(), answer.split);
-  const Summary alone = summarise(answer.alone->alone_samples);
-  if (!told_apart(answer.split->time, alone)) {
-    const bool noisy =
-        group.ranks[static_cast<std::size_t>(at - group.runs.begin())] == Rank::unknown;
-    return noisy ? Verdict::unknown : Verdict::tie;
-  }
-  if (!impossible_speedup(*answer.split, true).empty()) return Verdict::unknown;
-  return answer.split->time.median < alone.median ? Verdict::gains : Verdict::loses;
-}
-
-SplitAnswer answer_of(const RunGroup& group) {
-  SplitAnswer answer{.group = &group};
-  for (const RunRecord* run : group.runs) {
-    if (run->status != Status::ok) continue;
-    for (const PerDevice& device : run->per_device) {
-      if (device.alone && (answer.alone == nullptr || *device.alone < *answer.alone->alone))
-        answer.alone = &device;
-    }
-    if (is_split(*run) && (answer.split == nullptr || run->time.median < answer.split->time.median))
-      answer.split = run;
-  }
-  if (group.best == nullptr) return answer;
-  answer.verdict = answer.split == nullptr || answer.alone == nullptr ? Verdict::unsplit
-                                                                      : compare(answer, group);
-  return answer;
+std::vector<SplitAnswer> answers_of(const std::vector<RunGroup>& groups, const Report& report) {
+  const bool exact = report.environment.contains("simulated");
+  std::vector<SplitAnswer> answers;
+  for (const RunGroup& group : groups) answers.push_back({&group, finding_of(group, exact)});
+  return answers;
 }
 
 struct Column {
@@ -84,81 +51,67 @@ std::string line(const std::vector<std::string>& cells) {
   return text + '\n';
 }
 
-// Returns the size and the words that differ from the defaults: "points=2^20", "n=2^14 nbody". The
-// size has no default.
+// Returns the size and the words that differ from the defaults: "points=2^20", "n=2^14 nbody".
 std::string problem_of(const Report& report, const RunRecord& run) {
-  static const ParamMap none;
-  const auto suite = report.defaults.find(run.suite);
-  const ParamMap& defaults = suite == report.defaults.end() ? none : suite->second;
   std::string text;
+  if (const auto size = run.params.find(run.size_name); size != run.params.end())
+    text = fmt::format("{}={}", size->first, param_shown(size->second));
+  const auto defaults = report.defaults.find(run.suite);
+  if (defaults == report.defaults.end()) return text;
   for (const auto& [name, value] : run.params) {
-    const auto usual = defaults.find(name);
-    if (const auto* word = std::get_if<std::string>(&value)) {
-      if (usual != defaults.end() && usual->second != value) text += ' ' + *word;
-    } else if (usual == defaults.end() && name != "seed") {
-      text.insert(0, fmt::format("{}={}", name, param_shown(value)));
-    }
+    const auto usual = defaults->second.find(name);
+    const auto* word = std::get_if<std::string>(&value);
+    if (word != nullptr && usual != defaults->second.end() && usual->second != value)
+      text += ' ' + *word;
   }
   return text;
 }
 
-std::string held_back_by(const SplitAnswer& answer) {
-  switch (answer.verdict) {
-    case Verdict::failed:
-      return "-";
-    case Verdict::unsplit:
-      return what_if_word(answer.group->best->bottleneck.name);
-    case Verdict::unknown:
-      return "? (noise)";
-    case Verdict::tie:
-    case Verdict::gains:
-    case Verdict::loses:
-      break;
-  }
-  return what_if_word(answer.split->bottleneck.name);
+// Returns the row that the answer is about.
+const RunRecord& row_of(const SplitAnswer& answer) {
+  return answer.finding.split != nullptr ? *answer.finding.split
+                                         : *answer.group->runs[answer.finding.row];
 }
 
-std::string row_of(const Report& report, const SplitAnswer& answer) {
-  const RunGroup& group = *answer.group;
-  const std::string& suite = group.runs.front()->suite;
-  if (answer.verdict == Verdict::failed) {
-    const RunRecord& run = *group.runs.front();
-    return fmt::format("{:<9} {}{}\n", suite, to_string(run.status),
+std::string line_of(const Report& report, const SplitAnswer& answer) {
+  const Finding& finding = answer.finding;
+  const RunRecord& run = row_of(answer);
+  if (answer.group->best == nullptr)
+    return fmt::format("{:<9} {}{}\n", run.suite, to_string(run.status),
                        run.reason ? ": " + *run.reason : "");
-  }
-  std::vector<std::string> cells{suite, problem_of(report, *group.runs.front())};
-  cells.push_back(answer.alone == nullptr
-                      ? format_duration(group.best->time.median)
-                      : format_duration(*answer.alone->alone) + ' ' + answer.alone->device);
-  if (answer.split == nullptr) {
+  std::vector<std::string> cells{run.suite, problem_of(report, run)};
+  std::string alone = format_duration(finding.alone.value_or(run.time.median)) + ' ';
+  const auto worker = std::find_if(run.per_device.begin(), run.per_device.end(),
+                                   [](const PerDevice& p) { return p.parts.items > 0; });
+  if (finding.alone || worker != run.per_device.end())
+    alone += finding.alone ? finding.device : worker->device;
+  cells.push_back(alone);
+  if (finding.split == nullptr) {
     cells.insert(cells.end(), {"-", "-", "-"});
   } else {
-    const std::string& name =
-        answer.split->plan.chosen ? answer.split->plan.chosen->strategy : answer.split->strategy;
-    cells.push_back(shares_text(shares_of(*answer.split)) + ' ' + name);
-    const Metrics& metrics = answer.split->metrics;
+    const Metrics& metrics = run.metrics;
+    cells.push_back(shares_text(shares_of(run)) + ' ' +
+                    (run.plan.chosen ? run.plan.chosen->strategy : run.strategy));
     cells.push_back(metrics.speedup ? fmt::format("{:.2f}x", *metrics.speedup) : "-");
     cells.push_back(metrics.efficiency ? fmt::format("{:.0f} %", *metrics.efficiency * 100) : "-");
   }
-  cells.push_back(held_back_by(answer));
+  cells.push_back(what_if_word(run.bottleneck.name));
   return line(cells);
 }
 
 double gain_of(const SplitAnswer& answer) {
-  return answer.split == nullptr ? 0 : answer.split->metrics.speedup.value_or(0);
+  return answer.finding.split == nullptr ? 0 : answer.finding.split->metrics.speedup.value_or(0);
 }
 
 // Returns "merkle (1.97x) and msm (1.96x)"; with `why`, "lbm (0.20x, exchange)".
-std::string list(const std::vector<SplitAnswer>& answers, Verdict verdict, bool why) {
+std::string list(const std::vector<SplitAnswer>& answers, Advice advice, bool why) {
   std::vector<std::string> names;
   for (const SplitAnswer& answer : answers) {
-    if (answer.verdict != verdict) continue;
-    std::string name = answer.group->runs.front()->suite;
-    if (gain_of(answer) > 0) {
-      name += fmt::format(" ({:.2f}x", gain_of(answer));
-      if (why) name += ", " + held_back_by(answer);
-      name += ')';
-    }
+    if (answer.finding.advice != advice) continue;
+    std::string name = row_of(answer).suite;
+    if (gain_of(answer) > 0)
+      name += fmt::format(" ({:.2f}x{})", gain_of(answer),
+                          why ? ", " + what_if_word(row_of(answer).bottleneck.name) : "");
     names.push_back(std::move(name));
   }
   if (names.size() < 2) return names.empty() ? "" : names.front();
@@ -183,43 +136,47 @@ std::string overview_heading() {
 
 std::string overview_rows(const Report& report, std::size_t first) {
   std::string rows;
-  for (const RunGroup& group : group_runs(report)) {
-    if (group.runs.front() >= report.runs.data() + first) rows += row_of(report, answer_of(group));
+  const std::vector<RunGroup> groups = group_runs(report);
+  for (const SplitAnswer& answer : answers_of(groups, report)) {
+    if (answer.group->runs.front() >= report.runs.data() + first) rows += line_of(report, answer);
   }
   return rows;
 }
 
 std::string overview_sentences(const Report& report) {
-  const std::vector<RunGroup> groups = group_runs(report);
-  std::vector<SplitAnswer> answers;
-  for (const RunGroup& group : groups) answers.push_back(answer_of(group));
-  std::stable_sort(answers.begin(), answers.end(),
-                   [](const auto& a, const auto& b) { return gain_of(a) > gain_of(b); });
   if (report.devices.size() < 2)
     return "There is one device, so there is nothing to split: these are its times alone.\n";
+  const std::vector<RunGroup> groups = group_runs(report);
+  std::vector<SplitAnswer> answers = answers_of(groups, report);
+  std::stable_sort(answers.begin(), answers.end(),
+                   [](const auto& a, const auto& b) { return gain_of(a) > gain_of(b); });
   std::string text;
-  const auto add = [&](Verdict verdict, const char* before, bool why, const char* after) {
-    if (const std::string names = list(answers, verdict, why); !names.empty())
+  const auto add = [&](Advice advice, const char* before, bool why, const char* after) {
+    if (const std::string names = list(answers, advice, why); !names.empty())
       text += fmt::format("{} {}{}\n", before, names, after);
   };
-  add(Verdict::gains, "Split:", false, ".");
-  add(Verdict::loses, "Do not split:", true, ".");
-  add(Verdict::tie, "No difference within the noise:", false, ".");
-  add(Verdict::unknown, "Not known, as times vary too much:", false,
-      "; repeat when the machine is idle, or with -n 30.");
-  add(Verdict::unsplit, "Not split:", false, ".");
-  for (const RunRecord& run : report.runs) {
-    if (run.status != Status::ok)
-      text += fmt::format("{}, {}: {}{}\n", run.suite, run.strategy, to_string(run.status),
-                          run.reason ? ": " + *run.reason : "");
+  add(Advice::split, "Split:", false, ".");
+  add(Advice::do_not_split, "Do not split:", true, ".");
+  add(Advice::tie, "No difference within the noise:", false,
+      "; more samples (-n 30) on an idle machine may show one.");
+  add(Advice::unknown_gain, "Not known, as the speed-up cannot be:", false,
+      "; repeat when the machine is idle.");
+  add(Advice::one_device, "Not split:", false, ".");
+  add(Advice::indivisible, "Cannot be split:", false, ".");
+  for (const SplitAnswer& answer : answers) {
+    if (answer.group->best == nullptr) continue;  // its line says so
+    for (const RunRecord* run : answer.group->runs)
+      if (run->status != Status::ok)
+        text += fmt::format("{}, {}: {}{}\n", run->suite, run->strategy, to_string(run->status),
+                            run->reason ? ": " + *run->reason : "");
   }
   const auto next = std::find_if(answers.rbegin(), answers.rend(), [](const SplitAnswer& answer) {
-    return answer.verdict == Verdict::loses || answer.verdict == Verdict::gains;
+    return answer.finding.advice == Advice::split || answer.finding.advice == Advice::do_not_split;
   });
   if (next != answers.rend())
     text += fmt::format(
         "Next: mgpu-bench run {}  (larger problem, every strategy, with and without transfers)\n",
-        next->group->runs.front()->suite);
+        row_of(*next).suite);
   return text;
 }
 

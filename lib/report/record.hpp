@@ -185,6 +185,7 @@ struct LinkPath {
 
 struct RunRecord {
   std::string suite;
+  std::string size_name;  // the parameter that is the size; empty: not recorded
   ParamMap params;
   std::string strategy;
   ParamMap strategy_params;

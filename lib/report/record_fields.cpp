@@ -562,6 +562,7 @@ template <>
 const Description<RunRecord>& description<RunRecord>() {
   static const Description<RunRecord> kRun{
       {field<&RunRecord::suite>("suite"),
+       field<&RunRecord::size_name>("size_name", "the parameter that is the size").if_any(),
        field<&RunRecord::params>("params", "numbers are numbers"),
        field<&RunRecord::strategy>("strategy"),
        field<&RunRecord::strategy_params>("strategy_params"),

@@ -120,6 +120,7 @@ class Recorder {
                    const std::vector<std::size_t>& set) const {
     RunRecord run;
     run.suite = given_.problem.suite->name;
+    run.size_name = given_.problem.suite->size_name;
     run.params = recorded_params(given_.problem);
     run.strategy = choice.info->name;
     for (const StrategyParam& param : choice.info->params) {

@@ -341,6 +341,29 @@ class Ends(Case):
         self.assert_schema(file, "result")
 
 
+class Overview(Case):
+    def test_it_has_a_row_per_suite_and_ends_at_its_time_limit(self):
+        file = self.folder / "r.json"
+        done = mgpu("run", "--time-limit", "1ms", *binary.DEVICES, "-o", file)
+        self.assertEqual(done.code, 5, done)  # nothing was measured
+        lines = done.out.splitlines()
+        self.assertEqual(lines[0].split()[:2], ["suite", "problem"])
+        listed = json.loads(self.good("list", "suites", "--json").out)["suites"]
+        suites = [suite["name"] for suite in listed]
+        rows = [line.split()[0] for line in lines[1:1 + len(suites)]]
+        self.assertEqual(rows, suites)
+        result = json.loads(file.read_text())
+        self.assertEqual({(run["strategy"], run["mode"]) for run in result["runs"]},
+                         {("equal", "resident"), ("auto", "resident")})
+        self.assertIn("nbody", {run["params"].get("kernel") for run in result["runs"]})
+        self.assertEqual(self.good("report", file).out, done.out)
+        self.assertIn("strategy", self.good("report", file, "--columns", "time").out)
+
+    def test_kernels_are_built_without_measuring(self):
+        done = self.good("run", "merkle", "--build-only", *binary.DEVICES)
+        self.assertEqual((done.out, done.err), ("", "mgpu-bench: the kernels are built\n"))
+
+
 class Terminals(Case):
     def said_on_a_terminal(self, **variables):
         ours, theirs = pty.openpty()
