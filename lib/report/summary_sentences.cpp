@@ -296,8 +296,9 @@ std::vector<std::string> about_one_device(const RunGroup& group, const Finding& 
   const std::vector<std::string> names = group.names();
   const RunRecord& best = *group.runs[finding.row];
   const PerDevice* worker = first_worker(best);
-  const std::string device = worker ? worker->device : best.devices.front();
   const std::string time = format_duration(best.time.median);
+  if (worker == nullptr && best.devices.empty()) return {fmt::format("It takes {}.", time)};
+  const std::string device = worker ? worker->device : best.devices.front();
   if (finding.advice == Advice::indivisible) {
     const std::string why = why_indivisible(best);
     return {
