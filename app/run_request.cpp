@@ -256,7 +256,7 @@ RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteI
   request.session.usable_cores = usable_cores();
   if (!settings.is_on("no-telemetry")) request.session.telemetry = TelemetryPlaces{};
   read_problems(settings, chosen, memory, request);
-  read_output_files(settings, request);
+  if (!settings.is_on("build-only")) read_output_files(settings, request);  // else none is written
   return request;
 }
 

@@ -360,8 +360,11 @@ class Overview(Case):
         self.assertIn("strategy", self.good("report", file, "--columns", "time").out)
 
     def test_kernels_are_built_without_measuring(self):
-        done = self.good("run", "merkle", "--build-only", *binary.DEVICES)
+        file = self.folder / "r.json"
+        done = self.good("run", "merkle", "--build-only", *binary.DEVICES,
+                         env={"MGPU_BENCH_RESULT": str(file)})
         self.assertEqual((done.out, done.err), ("", "mgpu-bench: the kernels are built\n"))
+        self.assertFalse(file.exists())
 
 
 class Terminals(Case):
