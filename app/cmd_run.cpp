@@ -178,8 +178,8 @@ void tell_of_cache(const Report& report, const Environment& environment) {
 }
 
 // Builds the kernels of all suites in another process while the first are measured, the last first.
-// Of equal devices one is enough, as drivers cache binaries. CPUs need their cores to measure, and
-// other nodes are left alone.
+// One of equal devices is enough, as drivers cache binaries. Does nothing if there are CPUs, which
+// need their cores to measure, and leaves out devices of other nodes.
 class Builder {
  public:
   Builder(const RunRequest& request, const Settings& settings) {

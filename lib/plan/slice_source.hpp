@@ -32,7 +32,7 @@ struct ItemCost {
   Bytes replicated = 0;  // bytes that every device that takes part needs: sent whole, or gathered
 };
 
-// What the items of a problem are to its user: 1,024 items may be 262,144 leaves.
+// Unit in which a user counts the items of a problem: 1,024 items may be 262,144 leaves.
 struct ItemUnit {
   std::string name;         // a plural; empty: items
   std::uint64_t count = 0;  // in the whole problem; 0: as many as items

@@ -26,12 +26,12 @@ struct Bottleneck {
 // Returns the predicted T of the what-if that is its name; none for the names without one.
 std::optional<Nanos> time_without(const Bottleneck& bottleneck);
 
-// What is known of a case besides its timeline.
+// Known facts of a case that its timeline lacks.
 struct KnownOfCase {
   Items items = 0, granularity = 0;  // 0: not known
   // Time of each device alone for the whole problem; none: not measured.
   std::vector<std::optional<Nanos>> alone = {};
-  // By device, how many times as long an item took a probe with the others at work as without
+  // Factor by device: how much longer an item took a probe with the others at work than without
   // them; empty: not known.
   std::vector<double> contention = {};
 };

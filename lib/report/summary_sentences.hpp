@@ -1,4 +1,4 @@
-// What a table shows, in sentences: what to do, what that gains, what holds it back. Internal to
+// Summarises a table in sentences: what to do, what that gains, what holds it back. Internal to
 // lib/report, and to whatever prints one row per table.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace mgpu {
 
-// What a table says about splitting its problem.
+// Advice of a table about splitting its problem.
 enum class Advice {
   none,          // nothing was measured, or not well enough
   split,         // the best split is faster than the best device alone

@@ -50,7 +50,7 @@ void measure_contention_of(Backend& backend, Executor& executor, Workload& workl
   }
 }
 
-// What rates are measured with, and of which devices.
+// Selects the problem that rates are measured with, and the devices.
 struct RateRequest {
   const Problem& problem;
   const std::map<std::string, std::string>& variants;

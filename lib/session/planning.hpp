@@ -17,7 +17,7 @@ struct PlannedCase {
   PlanChoice choice;
   std::vector<Items> shares;  // by device; empty: not known before the sample
   ItemUnit unit;              // of the shares
-  // Of a simulated sample; "unknown" if it was not simulated.
+  // Bottleneck of a simulated sample; "unknown" if it was not simulated.
   Bottleneck bottleneck;
 };
 
