@@ -218,12 +218,12 @@ class Builder {
   std::jthread thread_;  // last: it uses the others
 };
 
-// Sets what an overview measures: what is predicted to be fastest and equal shares, of problems
-// that are so small that the samples of each suite and its verification take about a second.
+// Sets what an overview measures: the split that is predicted to be fastest and equal shares, next
+// to each device alone, of problems that are so small that the samples of each suite and its verification take about a second.
 void make_overview(const Settings& settings, std::size_t devices, RunRequest& request) {
   SessionOptions& session = request.session;
   session.modes = {Mode::resident};
-  session.strategies = parse_strategies("equal,auto");
+  session.strategies = parse_strategies("equal,auto:least=2");
   const StopRule rule = StopRule::overview(devices);
   if (!settings.has("samples")) session.stop = rule;
   if (!settings.has("verify")) session.verify = VerifyLevel::sample;

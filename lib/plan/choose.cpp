@@ -17,6 +17,7 @@
 namespace mgpu {
 namespace {
 
+constexpr const char* kLeast = "least";
 // Predictions closer than this count as equal: they are about this accurate.
 constexpr double kSame = 0.03;
 constexpr const char* kTie =
@@ -76,11 +77,14 @@ class Chooser {
     });
   }
 
-  PlanChoice choose() {
-    const std::size_t all = order_.size(), enough = enough_devices();
+  PlanChoice choose(std::size_t least) {
+    const std::size_t all = order_.size();
+    least = std::min(least, all);
+    const std::size_t enough = std::max(enough_devices(), least);
     std::set<std::size_t> counts{1, enough, all};
     if (all <= kManyDevices)
       counts.insert({enough > 1 ? enough - 1 : 1, std::min(enough + 1, all)});
+    counts.erase(counts.begin(), counts.lower_bound(least));
     for (const std::size_t count : counts) {
       for (const StrategyInfo& strategy : all_strategies()) {
         const StrategyTraits& traits = strategy.traits;
@@ -264,15 +268,21 @@ class Chooser {
 
 class Auto final : public Strategy {
  public:
+  explicit Auto(std::size_t least) : least_(least) {}
   std::unique_ptr<SliceSource> begin(const PlanRequest& request,
                                      const History& history) const override {
-    return begin_chosen(choose_plan(request), request, history);
+    return begin_chosen(choose_plan(request, least_), request, history);
   }
+
+ private:
+  std::size_t least_;
 };
 
 }  // namespace
 
-PlanChoice choose_plan(const PlanRequest& request) { return Chooser(request).choose(); }
+PlanChoice choose_plan(const PlanRequest& request, std::size_t least) {
+  return Chooser(request).choose(least);
+}
 
 std::unique_ptr<SliceSource> begin_chosen(const PlanChoice& choice, const PlanRequest& request,
                                           const History& history) {
@@ -284,12 +294,20 @@ std::vector<DeviceEstimate> devices_of_choice(const PlanChoice& choice,
   return usable(request, choice.uses);
 }
 
+std::size_t fewest_devices(const StrategyParams& params) {
+  return static_cast<std::size_t>(params.at(kLeast));
+}
+
 const StrategyInfo& auto_strategy() {
+  static const StrategyParam least{
+      kLeast, 1, 1, 1 << 20, "fewest devices to choose, if there are as many", true};
   static const StrategyInfo info{
       "auto",
       "the strategy and the devices of least predicted time",
-      {},
-      [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Auto>(); },
+      {least},
+      [](const StrategyParams& params) -> std::unique_ptr<Strategy> {
+        return std::make_unique<Auto>(fewest_devices(params));
+      },
       {.simulates = true}};
   return info;
 }

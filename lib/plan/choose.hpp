@@ -31,9 +31,10 @@ struct PlanChoice {
 // 1,024 takes from 40 ms to seconds. Of strategies within 3 % of the least time (predictions are no
 // more accurate) on the same number of devices, the first one in the table is chosen. Fewer devices
 // are chosen only if they are predicted to take no longer. Devices with `reserve` are left out
-// unless there are no others. Throws Error(usage) if a device's rate is not known,
+// unless there are no others. No candidate has fewer than `least` devices, if there are so many.
+// Throws Error(usage) if a device's rate is not known,
 // Error(unsupported) if no candidate can place the work.
-PlanChoice choose_plan(const PlanRequest& request);
+PlanChoice choose_plan(const PlanRequest& request, std::size_t least = 1);
 
 // Begins the chosen strategy for the request that it was chosen for. Throws what Strategy::begin
 // throws.
@@ -43,6 +44,9 @@ std::unique_ptr<SliceSource> begin_chosen(const PlanChoice& choice, const PlanRe
 // Returns the devices as the chosen plan sees them: those that it does not use can be given
 // nothing.
 std::vector<DeviceEstimate> devices_of_choice(const PlanChoice& choice, const PlanRequest& request);
+
+// Returns the fewest devices that `auto` with these parameters chooses.
+std::size_t fewest_devices(const StrategyParams& params);
 
 // Returns the strategy `auto`. It is not in the table, as it would choose itself.
 const StrategyInfo& auto_strategy();

@@ -18,7 +18,7 @@ bool can_predict(const PlanRequest& asked) {
 void choose(Prediction& prediction, const StrategyChoice& strategy, const PlanRequest& asked) {
   if (strategy.info != &auto_strategy() || !can_predict(asked)) return;
   try {
-    prediction.chosen = choose_plan(asked);
+    prediction.chosen = choose_plan(asked, fewest_devices(strategy.params));
   } catch (const Error& error) {
     if (error.kind() != ErrorKind::unsupported) throw;  // the case reports it itself
   }

@@ -202,7 +202,10 @@ std::uint64_t size_by_trials(Backend& backend, Executor& executor, const Problem
     if (sized.empty()) break;
     const ChosenSize chosen = choose_size(problem, sized, limits);
     const bool known = time_of_size(problem, size, sized) * kRepresentative >= limits.aim;
-    const bool last = chosen.size <= size || known || trial + 1 == kMostTrials;
+    // The first trial may have compiled kernels in the host's time.
+    const bool doubtful = trial == 0 && chosen.limit == SizeLimit::host_time;
+    const bool last =
+        (!doubtful && (chosen.size <= size || known)) || trial + 1 == kMostTrials;
     size = std::max(chosen.size, least);
     if (last) break;
   }

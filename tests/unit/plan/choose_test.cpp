@@ -46,6 +46,9 @@ TEST_CASE("work smaller than the start of a second device stays on one") {
   CHECK(choice.chosen.strategy->name == "single");
   CHECK(choice.chosen.devices == 1);
   CHECK(mentions(choice, "2 devices would take"));
+  CHECK(choose_plan(set.asked(), 2).chosen.devices == 2);
+  CHECK(choose_plan(set.asked(), 3).chosen.devices == 3);
+  CHECK(choose_plan(set.asked(), 9).chosen.devices == 4);  // as many as there are
 }
 
 TEST_CASE("fewer devices are chosen where no more are predicted to be faster, however little") {

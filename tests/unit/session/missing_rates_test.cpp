@@ -3,6 +3,8 @@
 
 #include <doctest/doctest.h>
 
+#include <utility>
+
 #include "lib/session/calibrate.hpp"
 #include "tests/support/golden.hpp"
 #include "tests/support/sum_suite.hpp"
@@ -32,6 +34,10 @@ struct MissingRates {
   std::uint64_t size_for(Nanos aim, Bytes input = Bytes{1} << 40) {
     SuiteInfo suite = sum_suite(true);
     suite.shape = [](const SuiteParams& params) { return SumWorkload(params.size).shape(); };
+    suite.make = [this, make = suite.make](const SuiteParams& params) {
+      backend.spend(std::exchange(first_takes, {}));
+      return make(params);
+    };
     SizeLimits limits;
     limits.aim = aim;
     limits.input = input;
@@ -58,6 +64,7 @@ struct MissingRates {
   std::vector<SessionDevice> devices;
   SuiteRates rates;
   std::vector<std::string> lost;
+  Nanos first_takes{};  // time of the host to make the first problem
 };
 
 std::vector<FakeDevice> three_cpus() {
@@ -207,6 +214,12 @@ TEST_CASE("trials find the size nearest to a time, on one device of each kind") 
   MissingRates little(three_cpus());
   CHECK(little.size_for(std::chrono::seconds(16), Bytes{8} << 12) == 1 << 12);
   CHECK(little.lost.empty());
+}
+
+TEST_CASE("a host that is slow once, as when it compiles, does not keep a problem small") {
+  MissingRates gpu({sum_device("0:0", DeviceType::gpu)});
+  gpu.first_takes = std::chrono::seconds(60);
+  CHECK(gpu.size_for(std::chrono::milliseconds(16)) == 1 << 14);
 }
 
 TEST_CASE("a trial on a device that hangs goes on with the next of its kind") {
