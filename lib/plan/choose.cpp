@@ -301,14 +301,13 @@ std::size_t fewest_devices(const StrategyParams& params) {
 const StrategyInfo& auto_strategy() {
   static const StrategyParam least{
       kLeast, 1, 1, 1 << 20, "fewest devices to choose, if there are as many", true};
-  static const StrategyInfo info{
-      "auto",
-      "the strategy and the devices of least predicted time",
-      {least},
-      [](const StrategyParams& params) -> std::unique_ptr<Strategy> {
-        return std::make_unique<Auto>(fewest_devices(params));
-      },
-      {.simulates = true}};
+  static const StrategyInfo info{"auto",
+                                 "the strategy and the devices of least predicted time",
+                                 {least},
+                                 [](const StrategyParams& params) -> std::unique_ptr<Strategy> {
+                                   return std::make_unique<Auto>(fewest_devices(params));
+                                 },
+                                 {.simulates = true}};
   return info;
 }
 

@@ -204,8 +204,7 @@ std::uint64_t size_by_trials(Backend& backend, Executor& executor, const Problem
     const bool known = time_of_size(problem, size, sized) * kRepresentative >= limits.aim;
     // The first trial may have compiled kernels in the host's time.
     const bool doubtful = trial == 0 && chosen.limit == SizeLimit::host_time;
-    const bool last =
-        (!doubtful && (chosen.size <= size || known)) || trial + 1 == kMostTrials;
+    const bool last = (!doubtful && (chosen.size <= size || known)) || trial + 1 == kMostTrials;
     size = std::max(chosen.size, least);
     if (last) break;
   }
