@@ -110,13 +110,6 @@ double time_of_group(const SessionOptions& session, const std::optional<KnownTim
   return time;
 }
 
-// Joins words: "a", "a and b", "a, b and c".
-std::string listed(std::vector<std::string> words) {
-  const std::string last = words.back();
-  words.pop_back();
-  return words.empty() ? last : fmt::format("{} and {}", fmt::join(words, ", "), last);
-}
-
 // Lists each suite once, in order: "merkle (3 sizes)".
 std::string suites_in_words(const SessionOptions& session) {
   std::vector<std::pair<std::string, std::size_t>> suites;
@@ -128,13 +121,13 @@ std::string suites_in_words(const SessionOptions& session) {
   std::vector<std::string> words;
   for (const auto& [name, sizes] : suites)
     words.push_back(name + (sizes > 1 ? fmt::format(" ({} sizes)", sizes) : ""));
-  return listed(std::move(words));
+  return in_words(words);
 }
 
 std::string modes_in_words(const SessionOptions& session) {
   std::vector<std::string> words;
   for (const Mode& mode : session.modes) words.push_back(words_of(mode));
-  return listed(std::move(words));
+  return in_words(words);
 }
 
 // Tells whether all devices are sub-devices of one device.

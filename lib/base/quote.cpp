@@ -37,15 +37,19 @@ std::string shell_word(const std::string& word) {
   return quoted + "'";
 }
 
+std::string in_words(std::span<const std::string> names) {
+  std::string text;
+  for (std::size_t k = 0; k < names.size(); ++k)
+    text += (k == 0 ? "" : k + 1 < names.size() ? ", " : " and ") + names[k];
+  return text;
+}
+
 std::string first_few(std::span<const std::string> names) {
   constexpr std::size_t named = 3;  // a fourth name takes no more room than "1 more"
-  if (names.empty()) return "";
-  const bool all = names.size() <= named + 1;
-  const std::size_t before = all ? names.size() - 1 : named;
-  std::string text;
-  for (std::size_t k = 0; k < before; ++k) text += (k == 0 ? "" : ", ") + names[k];
-  return text + (text.empty() ? "" : " and ") +
-         (all ? names.back() : std::to_string(names.size() - named) + " more");
+  if (names.size() <= named + 1) return in_words(names);
+  std::vector<std::string> few(names.begin(), names.begin() + named);
+  few.push_back(std::to_string(names.size() - named) + " more");
+  return in_words(few);
 }
 
 namespace {

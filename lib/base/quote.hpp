@@ -16,8 +16,11 @@ std::string shell_word(const std::string& word);
 
 // Lists of names in a sentence.
 
-// Returns "a", "a and b" or "a, b, c and d"; of more than four names the first three, "a, b, c and
-// 9 more"; an empty text for none.
+// Returns "a", "a and b" or "a, b and c"; an empty text for none.
+std::string in_words(std::span<const std::string> names);
+
+// Returns the names in words; of more than four the first three, "a, b, c and 9 more"; an empty
+// text for none.
 std::string first_few(std::span<const std::string> names);
 
 // Suggestions for misspelt words.

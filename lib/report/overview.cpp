@@ -1,7 +1,6 @@
 #include "lib/report/overview.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 
@@ -114,10 +113,7 @@ std::string list(const std::vector<SplitAnswer>& answers, Advice advice, bool wh
                           why ? ", " + what_if_word(row_of(answer).bottleneck.name) : "");
     names.push_back(std::move(name));
   }
-  if (names.size() < 2) return names.empty() ? "" : names.front();
-  const std::string last = names.back();
-  names.pop_back();
-  return fmt::format("{} and {}", fmt::join(names, ", "), last);
+  return in_words(names);
 }
 
 }  // namespace

@@ -455,7 +455,7 @@ std::string RowNotes::with_rows(const std::string& what, std::span<const std::st
   if (others.empty()) return what + " (all rows)";
   const bool most = others.size() <= kFewLeftOut && rows.size() > 2 * others.size();
   return fmt::format("{} ({})", what,
-                     most ? fmt::format("all rows but {}", fmt::join(others, " and "))
+                     most ? fmt::format("all rows but {}", in_words(others))
                           : fmt::format("{}", fmt::join(rows, ", ")));
 }
 
