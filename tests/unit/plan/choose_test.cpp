@@ -137,7 +137,8 @@ TEST_CASE("a device in reserve is left out, and without a rate there is no choic
 TEST_CASE("auto is not in the table of strategies, and gives out what the chosen one would") {
   for (const StrategyInfo& info : all_strategies()) CHECK(info.name != "auto");
   SimulatedSet set = choice_set(2, 100);
-  const auto source = parse_strategies("auto").front().info->make({})->begin(set.asked(), {});
+  const StrategyChoice automatic = parse_strategies("auto").front();
+  const auto source = automatic.info->make(automatic.params)->begin(set.asked(), {});
   CHECK(source->next(DeviceIndex{0}) == Answer{Slice{0, 50}});
   CHECK(source->next(DeviceIndex{1}) == Answer{Slice{50, 100}});
 }
