@@ -146,7 +146,7 @@ class Pictures(Scripts):
     def test_what_a_committed_result_lacks_is_named_and_the_rest_drawn(self):
         done = self.good("plot.py", COMMITTED, "-o", self.folder, "--kind",
                          "timeline,prediction,roofline", module="matplotlib")
-        made = [f"timeline-merkle-leaves2p20-treeplain-resident.{kind}" for kind in ("png", "svg")]
+        made = [f"timeline-merkle-leaves2p20-resident.{kind}" for kind in ("png", "svg")]
         self.assertEqual([Path(line).name for line in done.stdout.split()], made)
         self.assertEqual((self.folder / made[0]).read_bytes()[:8], b"\x89PNG\r\n\x1a\n")
         self.assertEqual([line.split(":")[1] for line
