@@ -157,7 +157,7 @@ std::string devices_in_words(const SessionOptions& session) {
 
 // Returns the time of an overview: a second of samples per problem, and what is around them.
 Nanos time_of_overview(const SessionOptions& session) {
-  constexpr double kAroundOnGpus = 2, kAroundOnCpus = 5;  // in s
+  constexpr double kAroundOnGpus = 2.5, kAroundOnCpus = 5;  // in s
   const bool cpus = std::any_of(session.devices.begin(), session.devices.end(),
                                 [](const Device& d) { return d.is_cpu(); });
   return from_seconds(static_cast<double>(session.problems.size()) *

@@ -182,6 +182,12 @@ ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices
   return {like.suite->default_size, {}, 0, SizeLimit::none, false, false};
 }
 
+std::uint64_t next_size(const Problem& like, std::uint64_t size) {
+  for (const std::uint64_t larger : grid(*like.suite))
+    if (larger > size && sized(like, larger)) return larger;
+  return size;
+}
+
 std::uint64_t size_to_split(const Problem& like, std::uint64_t size, std::size_t devices) {
   constexpr std::uint64_t kMost = 1 << 20;
   if (like.suite->shape == nullptr || Sized(like, size).granules() >= kLeastGranules * devices)

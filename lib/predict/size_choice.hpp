@@ -74,6 +74,10 @@ struct ChosenSize {
 ChosenSize choose_size(const Problem& like, std::span<const SizedDevice> devices,
                        const SizeLimits& limits);
 
+// Returns the smallest size of the suite's grid above `size` that it supports; `size` if there is
+// none.
+std::uint64_t next_size(const Problem& like, std::uint64_t size);
+
 // Returns the first of `size`, twice that, and so on that has kLeastGranules per device; `size` if
 // none up to 2^20 times that has, or the suite has no SuiteInfo::shape. Throws what `check` throws
 // for `size`.

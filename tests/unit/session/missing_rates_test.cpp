@@ -218,7 +218,7 @@ TEST_CASE("trials find the size nearest to a time, on one device of each kind") 
 
 TEST_CASE("a host that is slow once, as when it compiles, does not keep a problem small") {
   MissingRates gpu({sum_device("0:0", DeviceType::gpu)});
-  gpu.first_takes = std::chrono::seconds(60);
+  gpu.first_takes = std::chrono::seconds(60);  // without a second trial 2^12 items
   CHECK(gpu.size_for(std::chrono::milliseconds(16)) == 1 << 14);
 }
 
