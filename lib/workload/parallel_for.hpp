@@ -4,14 +4,37 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
-#include <system_error>
-#include <thread>
-#include <vector>
 
 #include "lib/base/units.hpp"
-#include "lib/workload/first_error.hpp"
+#include "lib/workload/thread_team.hpp"
 
 namespace mgpu {
+
+// Threads that the loops of the process share. A loop that begins while another runs, on another
+// thread or inside it, has threads of its own.
+class SharedTeam {
+ public:
+  SharedTeam() : mine_(!taken().test_and_set()) {}
+  ~SharedTeam() {
+    if (mine_) taken().clear();
+  }
+  SharedTeam(const SharedTeam&) = delete;
+  SharedTeam& operator=(const SharedTeam&) = delete;
+
+  // Returns the shared threads; null: they are taken.
+  ThreadTeam* get() const {
+    static ThreadTeam team(kMost);
+    return mine_ ? &team : nullptr;
+  }
+
+ private:
+  static constexpr unsigned kMost = 1024;
+  static std::atomic_flag& taken() {
+    static std::atomic_flag flag;
+    return flag;
+  }
+  bool mine_;
+};
 
 // Calls body(i) once for each i < n, on at most `threads` threads (at least one, fewer if the
 // system cannot start more), each of which takes `at_once` indices at a time. Returns when all are
@@ -19,26 +42,15 @@ namespace mgpu {
 // thrown here as an Error.
 template <class Body>
 void parallel_for(std::uint64_t n, unsigned threads, const Body& body, std::uint64_t at_once = 1) {
-  std::atomic<std::uint64_t> next{0};
-  FirstError error;
-  const auto work = [&] {
-    try {
-      for (std::uint64_t i; !error.there() && (i = next.fetch_add(at_once)) < n;)
-        for (const std::uint64_t end = std::min(n, i + at_once); i < end; ++i) body(i);
-    } catch (...) {
-      error.keep();
-    }
+  const std::uint64_t parts = ceil_div(n, at_once);
+  const auto each = [&](std::uint64_t part) {
+    const std::uint64_t begin = part * at_once, end = std::min(n, begin + at_once);
+    for (std::uint64_t i = begin; i < end; ++i) body(i);
   };
-  {
-    std::vector<std::jthread> others;
-    try {
-      for (std::uint64_t t = 1; t < std::min<std::uint64_t>(threads, ceil_div(n, at_once)); ++t)
-        others.emplace_back(work);
-    } catch (const std::system_error&) {  // the threads that were started do all the work
-    }
-    work();
-  }
-  error.rethrow();
+  const auto most = static_cast<unsigned>(std::min<std::uint64_t>(threads, parts));
+  const SharedTeam shared;
+  if (most > 1 && shared.get() != nullptr) return shared.get()->for_each(parts, each, most);
+  ThreadTeam(most).for_each(parts, each);
 }
 
 }  // namespace mgpu
