@@ -30,11 +30,11 @@ WIDE = {"COLUMNS": "400"}
 NANOS = {"ns": 1, "us": 1e3, "ms": 1e6, "s": 1e9, "m": 60e9, "h": 3600e9}
 TIME = r"([\d.,]+ (?:ns|us|ms|s|m|h))"
 ID = r"([\w/:.]+)"
-# Records with faults and cases that failed, gains above the ideal by noise and by more, a chain of stages, many rows, a simulation, and one
-# without figures.
+# Records with faults and cases that failed, gains above the ideal by noise and by more, a chain of stages, no figures, equal parameters, many
+# rows, and a simulation.
 STORED = ("tests/golden/report.json", *(f"results/{name}.json.gz" for name in (
     "h200/campaign/end-to-end-merkle", "h200/campaign/strategies-msm", "h200/stencil-2-2048", "h200/pipeline-2-stages", "h200/pinn-burgers-1",
-    "h100/campaign/scaling-matrix", "h100/campaign/predicted-headline-stencil")))
+    "h200/campaign/headline-pac", "h100/campaign/scaling-matrix", "h100/campaign/predicted-headline-stencil")))
 
 
 # Figures of a record, computed here.
@@ -761,7 +761,7 @@ class OneRecord(Agrees):
         cls.where = binary.Path(binary.tempfile.mkdtemp(dir=binary.SCRATCH))
         cls.file = cls.where / "r.json"
         cls.problem = ["merkle", *binary.DEVICES, "--size", "2^18", "--mode", "resident", "--slow", "1=3"]
-        cls.calibrated = mgpu("calibrate", "merkle", *binary.DEVICES, "--no-noise")
+        cls.calibrated = mgpu("calibrate", "merkle", *binary.DEVICES, "--no-noise", "--json")
         cls.done = mgpu("run", *cls.problem, "-s", cls.STRATEGIES, "-n", "7", "-o", cls.file, env=WIDE)
         if (cls.calibrated.code, cls.done.code) != (0, 0):
             raise RuntimeError(f"{cls.calibrated} {cls.done}")
@@ -814,7 +814,12 @@ class OneRecord(Agrees):
             self.assertEqual(time, next((shown for other, _, shown in listed if other == name), time), text)
             change = float(nanos(time)[0]) * nanos(time)[1] / times[head[2]] - 1
             self.assertAlmostEqual(float(ratio) / 100 * (1 if way == "longer" else -1), change, delta=0.02, msg=text)
-        # The prediction against the measurement: the order of the devices, and of strategies that differ by half.
+        # The prediction against the measurement: the order of the devices, and of strategies that differ by half. Both need rates of equal
+        # cores that other programs left alike.
+        rates = [suite["ops_per_s"] for suite in json.loads(self.calibrated.out)["suites"]]
+        fast, slow = (one["items_per_s"] for one in runs["capability"]["plan"]["estimates"])
+        if max(rates) > 1.3 * min(rates) or not 2 < fast / slow < 4.5:
+            self.skipTest("this machine is too busy to measure rates")
         by_device = dict(zip(plan["devices"], plan["items"]))
         measured = {d["device"]: d["items"] for d in runs["capability"]["per_device"]}
         fast, slow = runs["capability"]["devices"]
