@@ -120,6 +120,12 @@ ExitCode simulate_nodes(const Context& context, const Scenario& scenario, const 
                        scenario.work.cost.ops,
                        scenario.work.granularity,
                        {}};
+  if (const ItemUnit& unit = scenario.work.unit; !unit.name.empty()) {
+    report.size_unit = unit.name;
+    if (unit.count > 0 && scenario.work.items > 0)
+      report.units_per_item =
+          static_cast<double>(unit.count) / static_cast<double>(scenario.work.items);
+  }
   report.rows =
       simulate_scaling(scenario, scaling, [](const ScalingRow&) { return stop_signal() == 0; });
   if (stop_signal() != 0) return stop_code();

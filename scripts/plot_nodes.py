@@ -48,7 +48,8 @@ def of_mode(document, mode):
         axes.xaxis.set_minor_locator(NullLocator())
         axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
         items = sorted({row["items"] for (which, _), rows in series.items() if which == scaling for row in rows})
-        size = f"{power(items[0])} items" if scaling == "strong" else f"{power(items[0])} to {power(items[-1])} items"
+        ends = [power(round(number * document.get("units_per_item", 1))) for number in (items[0], items[-1])]
+        size = f"{ends[0] if scaling == 'strong' else ' to '.join(ends)} {document.get('size_unit', 'items')}"
         axes.set_title(f"{scaling} scaling: {size}")
         axes.set_xlabel(f"nodes, {devices_a_node(series)}")
         axes.set_ylim(0, max(110, 1.06 * axes.dataLim.ymax))

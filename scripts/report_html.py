@@ -139,11 +139,10 @@ def cells(group, case, strategy):
     def of_best(name, shown):
         """Marks a metric beyond its possible best, and says why."""
         value = case.metric(name)
-        reason, slight = case.beyond_best(name)
+        reason = case.beyond_best(name)
         if value is None or not reason:
             return figure(value, shown)
-        mark = "" if slight else NO_BREAK + DISTURBED
-        return f'<span class="{"mark" if mark else ""}" title="{text(reason)}">{text(shown(value))}{mark}</span>', value
+        return f'<span class="mark" title="{text(reason)}">{text(shown(value))}{NO_BREAK}{DISTURBED}</span>', value
 
     def hundredths(value):
         return f"{100 * value:.1f}"
@@ -215,7 +214,7 @@ def key_of_marks(sources):
     """Returns the meanings of the marks after names, for those that occur."""
     groups = [group for source in sources for group in source.groups]
     cases = [case for group in groups for case in group.cases]
-    told = ["★ fastest, or a tie with the fastest"] if any(group.best() for group in groups) else []
+    told = ["★ fastest, or a tie with the fastest"] if any(group.leaders() for group in groups) else []
     told += [f"{DISTURBED} disturbed or doubtful, see the notes"] if any(c.doubts_told for c in cases) else []
     told += [f"{SLOWED} uses a device that is slowed down on purpose ({slowed_devices(sources)})"] if any(case.slowed for case in cases) else []
     return ". ".join(told) + "." if told else ""

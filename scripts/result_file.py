@@ -32,13 +32,17 @@ def plural(count, noun):
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def whole(value):
+    """Returns 16 for 16.0, as the tool prints it."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
 def power(value):
     """Returns 2^26 for 67108864, as users type it; other numbers are unchanged."""
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
+    value = whole(value)
     if isinstance(value, int) and value >= 1024 and value & (value - 1) == 0:
         return f"2^{value.bit_length() - 1}"
-    return f"{value:,}" if isinstance(value, int) else plain(value)
+    return plain(value)
 
 
 def duration(ns):
@@ -73,9 +77,9 @@ def rate(value, unit):
 
 
 DISTURBED, SLOWED = "!", "\u2193"  # "↓"
-ROUNDED_TO_ONE, SLIGHTLY_BEYOND = 1.0005, 1.05  # fractions of the possible best, in files without a reason
+ROUNDED_TO_ONE = 1.0005  # least fraction of the possible best that tables show as more than 100.0 %
 SHARES_LISTED = 4  # most devices whose shares are listed one by one
-FEW_SAMPLES = 5  # with fewer, no test can distinguish two cases
+FEW_SAMPLES, FEWEST_RANKED = 5, 3  # with fewer, no test can distinguish two cases; the noise is not known
 
 
 def handicap(device):
@@ -98,6 +102,8 @@ class Case:
     device_records: dict = field(default_factory=dict)  # of the file, by id
     defaults: dict = None  # the file's default parameters for this suite; None if it does not have them
     exact: bool = False  # on a virtual clock, on which equal cases take equal times
+    few_asked: bool = False  # the run was told how many samples to take
+    lone: bool = False  # no other case of its problem has figures, so that there is nothing to rank
 
     def __post_init__(self):
         self.suite = plain(get(self.run, "suite") or "?")
@@ -124,9 +130,8 @@ class Case:
 
     @property
     def can_be_ranked(self):
-        """Returns true if there are three samples, half the interval is within a quarter of the median, and the speed-up is possible."""
-        return self.exact or len(self.samples) >= 3 and bool(self.interval) and \
-            (self.interval[1] - self.interval[0]) / 2 <= 0.25 * self.median and not self.impossible
+        """Returns true if there are enough samples and the speed-up is possible, as why_unranked of lib/report does."""
+        return self.exact or len(self.samples) >= FEWEST_RANKED and not self.impossible
 
     @property
     def impossible(self):
@@ -139,16 +144,14 @@ class Case:
         return [d for d in found if isinstance(d, dict) and d.get("metric") == metric] if isinstance(found, list) else []
 
     def beyond_best(self, metric):
-        """Returns why a metric exceeds its possible best, and whether by no more than medians of the same work differ; ("", True) if it does not."""
-        if self.exact:
-            return "", True
-        found = self.doubts(metric)
-        if found:
-            return plain(get(found[0], "reason")), all(d.get("slight") is True for d in found)
+        """Returns why a metric exceeds its possible best; "" if it does not, or if no digit shows it."""
         value = self.metric({"speedup": "efficiency"}.get(metric, metric)) or 0
-        if metric not in ("speedup", "efficiency", "roofline_fraction") or value <= ROUNDED_TO_ONE:
-            return "", True
-        return f"{percent(value)} of what is possible: the file does not say why", value <= SLIGHTLY_BEYOND
+        if self.exact or metric not in ("speedup", "efficiency", "roofline_fraction") or value < ROUNDED_TO_ONE:
+            return ""
+        found = self.doubts(metric)
+        if metric != "roofline_fraction" and any(d.get("slight") is True for d in found):
+            return "above 100 % of the ideal, by no more than medians of the same work differ"
+        return plain(get(found[0], "reason")) if found else f"{percent(value)} of what is possible: the file does not say why"
 
     @property
     def ok(self):
@@ -173,10 +176,11 @@ class Case:
         found = [plain(w) for w in get(self.run, "warnings") or []]
         found += [f"where the time of device {plain(get(d, 'device'))} went is not known: {plain(get(d, 'parts_reason'))}"
                   for d in self.per_device if get(d, "parts_reason")]
-        reason, slight = self.beyond_best("efficiency")
-        found += [f"speed-up and efficiency are {reason}"] if reason and not slight else []
-        if self.ok and not self.exact and 0 < len(self.samples) < FEW_SAMPLES:
-            found.append(f"{plural(len(self.samples), 'sample')} only")
+        reason = self.beyond_best("efficiency")
+        found += [f"speed-up and efficiency are {reason}"] if reason else []
+        fewest = FEW_SAMPLES if not self.few_asked else 0 if self.lone else FEWEST_RANKED
+        if self.ok and not self.exact and len(self.samples) < fewest:
+            found.append(f"only {plural(len(self.samples), 'sample')}")
         return list(dict.fromkeys(found))
 
     @property
@@ -240,12 +244,9 @@ class Group:
         return min(self.ok(), key=lambda c: c.median, default=None)
 
     def leaders(self):
-        """Returns the fastest case and those that tie with it; none if the times vary too much to say."""
-        ok = self.ok()
-        ranked = ok if len(ok) == 1 else sorted((c for c in ok if c.can_be_ranked), key=lambda c: c.median)
-        if 2 * (len(ok) - len(ranked)) > len(ok):  # a few remaining out of many make no order
-            return []
-        return [c for c in ranked if c is ranked[0] or not told_apart(ranked[0], c)]
+        """Returns the fastest case and those that tie with it, which the tool marks with * and =; none if there is nothing to compare."""
+        ranked = sorted((c for c in self.ok() if c.can_be_ranked), key=lambda c: c.median)
+        return [c for c in ranked if not c.lone and (c is ranked[0] or not told_apart(ranked[0], c))]
 
     @property
     def most_work(self):
@@ -288,15 +289,23 @@ def is_default(key, value, defaults):
 
 
 def problem(params, varying, defaults=None):
-    """Returns the size, the parameters that differ between cases, and those that are not at their defaults."""
+    """Returns the size, the parameters that differ between cases, and those that are not at their defaults, as Titles of lib/report does: numbers
+    first, equal ones together, as in cols=inner=rows=2^13."""
     size = next((key for key in SIZES if key in params), None)
-    shown = []
-    for key, value in params.items():
-        if size and key in SIZES[size] and value == params[size]:
+    numbers, words = [], []
+    for key, value in sorted(params.items()):
+        if size and key in SIZES[size] and value == params[size] and (defaults or {}).get(key, "same") == "same":
             continue
-        if key == size or key in varying or not is_default(key, value, defaults):
-            shown.append((key != size, f"{plain(key)}={power(value)}"))
-    return " ".join(text for _, text in sorted(shown, key=lambda s: s[0]))
+        if key != size and key not in varying and is_default(key, value, defaults):
+            continue
+        same = next((one for one in numbers if one[1] == power(value) and "seed" not in (key, one[0])), None)
+        if isinstance(value, str):
+            words.append(f"{plain(key)}={plain(value)}")
+        elif same:
+            same[0] += f"={plain(key)}"
+        else:
+            numbers.append([plain(key), power(value)])
+    return " ".join([*("=".join(one) for one in numbers), *words])
 
 
 def name_cases(cases):
@@ -307,7 +316,7 @@ def name_cases(cases):
             params.setdefault((case.suite, case.strategy, key), set()).add(str(value))
     for case in cases:
         own = get(case.run, "strategy_params") or {}
-        shown = [f"{plain(k)}={power(v)}" for k, v in own.items() if len(params[(case.suite, case.strategy, k)]) > 1]
+        shown = [f"{plain(k)}={plain(whole(v))}" for k, v in own.items() if len(params[(case.suite, case.strategy, k)]) > 1]
         case.name = ":".join([case.strategy, *shown])
         case.label = case.name + (f" ({case.on} devices)" if case.asked > case.n else "")
 
@@ -318,10 +327,12 @@ def groups(documents):
     for name, document in documents:
         devices = {plain(get(device, "id")): device for device in document["devices"]}
         exact = bool(get(document, "environment", "simulated"))
+        few_asked = any(get(document, "options", name) is not None for name in ("samples", "quick"))
         source = Path(name).name.removesuffix(".gz").removesuffix(".json")
         for run in document["runs"]:
             defaults = get(document, "defaults", str(get(run, "suite")))
-            cases.append(Case(run, source, device_records=devices, defaults=defaults if isinstance(defaults, dict) else None, exact=exact))
+            cases.append(Case(run, source, device_records=devices, defaults=defaults if isinstance(defaults, dict) else None, exact=exact,
+                              few_asked=few_asked))
     name_cases(cases)
     values = {}
     for case in cases:
@@ -336,6 +347,9 @@ def groups(documents):
         if any(c.label == case.label and c.devices == case.devices and c.source != case.source for c in group.cases):
             case.label += f" ({case.source})"
         group.cases.append(case)
+    for group in found.values():
+        for case in group.cases:
+            case.lone = group.ok() == [case]
     return list(found.values())
 
 

@@ -148,6 +148,8 @@ ScenarioEstimates estimates_among(const Scenario& scenario, Mode mode,
     };
     both.given.devices.push_back(
         complete(scenario.given ? scenario.given->devices[i] : device.estimate));
+    if (scenario.given && devices.size() == 1)
+      both.given.devices.back().items_per_s *= device.contention;
     both.real.devices.push_back(slowed(complete(device.estimate), device.slow));
     auto& alone = both.alone.emplace_back();
     if (device.alone) alone = slowed(complete(*device.alone), device.slow);

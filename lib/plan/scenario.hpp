@@ -22,6 +22,8 @@ struct ScenarioDevice {
   std::string id = {};  // empty: "0:0", "0:1", ... by its position; on another node "1/0:8"
   // Estimate while no other device of the set is at work; none: `estimate`.
   std::optional<DeviceEstimate> alone = {};
+  // Factor by which strategies are told that it is faster alone than `Scenario::given` says.
+  double contention = 1;
 };
 
 // Most items that a device has memory for at once, and the piece in which its share is handed out.

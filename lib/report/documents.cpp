@@ -384,6 +384,8 @@ const Description<ScalingReport>& description<ScalingReport>() {
       {document_id<S, kScalingId>(), field<&S::tool>("tool", "version of the program"),
        field<&S::source>("simulated", "what devices and work were taken from"),
        field<&S::suite>("suite"), field<&S::unit>("unit", "of rates"),
+       field<&S::size_unit>("size_unit", "what the items are to a user; default items").if_any(),
+       field<&S::units_per_item>("units_per_item", "default 1").if_any(),
        computed<[](const S& of) {
          std::vector<ScaledRow> rows;
          for (const ScalingRow& row : of.rows) rows.push_back({row, of.ops});

@@ -144,7 +144,7 @@ std::string export_markdown(const Report& report) {
       const RunRecord& run = *group.runs[k];
       if (run.status != Status::ok) continue;
       const std::string label = cell(group.labels[k]);
-      const char* mark = simulated || impossible_speedup(run, false).empty() ? "" : " (!)";
+      const char* mark = simulated || why_above_ideal(run).empty() ? "" : " (!)";
       out += fmt::format(
           "| {} | {} | {} | {} | {}{} | {}{} | {}{} | {} | {} | {} | {} | {} |\n",
           group.ranks[k] == Rank::alone || group.ranks[k] == Rank::shared ? "**" + label + "**"

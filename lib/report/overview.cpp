@@ -79,11 +79,15 @@ std::string line_of(const Report& report, const SplitAnswer& answer) {
     return fmt::format("{:<9} {}{}\n", run.suite, to_string(run.status),
                        run.reason ? ": " + *run.reason : "");
   std::vector<std::string> cells{run.suite, problem_of(report, run)};
-  std::string alone = format_duration(finding.alone.value_or(run.time.median)) + ' ';
-  const auto worker = std::find_if(run.per_device.begin(), run.per_device.end(),
-                                   [](const PerDevice& p) { return p.parts.items > 0; });
-  if (finding.alone || worker != run.per_device.end())
-    alone += finding.alone ? finding.device : worker->device;
+  std::string alone = "-";
+  if (finding.alone) {
+    alone = format_duration(*finding.alone) + ' ' + finding.device;
+  } else if (finding.split == nullptr && finding.advice != Advice::none) {
+    const auto worker = std::find_if(run.per_device.begin(), run.per_device.end(),
+                                     [](const PerDevice& p) { return p.parts.items > 0; });
+    alone = format_duration(run.time.median);
+    if (worker != run.per_device.end()) alone += ' ' + worker->device;
+  }
   cells.push_back(alone);
   if (finding.split == nullptr) {
     cells.insert(cells.end(), {"-", "-", "-"});
@@ -94,7 +98,7 @@ std::string line_of(const Report& report, const SplitAnswer& answer) {
     cells.push_back(metrics.speedup ? fmt::format("{:.2f}x", *metrics.speedup) : "-");
     cells.push_back(metrics.efficiency ? fmt::format("{:.0f} %", *metrics.efficiency * 100) : "-");
   }
-  cells.push_back(what_if_word(run.bottleneck.name));
+  cells.push_back(finding.advice == Advice::none ? "-" : what_if_word(run.bottleneck.name));
   return line(cells);
 }
 
@@ -161,6 +165,9 @@ std::string overview_sentences(const Report& report) {
   add(Advice::indivisible, "Cannot be split:", false, ".");
   for (const SplitAnswer& answer : answers) {
     if (answer.group->best == nullptr) continue;  // its line says so
+    if (answer.finding.advice == Advice::none)
+      text += row_of(answer).suite + ": " +
+              verdict_of(*answer.group, report.environment.contains("simulated")).front() + '\n';
     for (const RunRecord* run : answer.group->runs)
       if (run->status != Status::ok)
         text += fmt::format("{}, {}: {}{}\n", run->suite, run->strategy, to_string(run->status),

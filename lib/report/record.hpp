@@ -53,6 +53,8 @@ struct DeviceRecord {
 struct PerDevice {
   std::string device;  // its id
   std::optional<Nanos> alone, predicted;
+  // How many times as long an item took its probe next to the others as alone; none: not known.
+  std::optional<double> contention;
   double share = 0;        // items / all items
   double utilisation = 0;  // compute / T; meaningless if the parts are unknown
   Bytes bytes_resident = 0;

@@ -119,6 +119,11 @@ const Description<PerDevice>& description<PerDevice>() {
   static const Description<PerDevice> kPerDevice{
       {field<&PerDevice::device>("device"),
        field<&PerDevice::alone>("alone_ns"),
+       field_as<Real<0>, &PerDevice::contention>(
+           "contention",
+           "how many times as long an item took its probe with the others at work as without them; "
+           "absent: not known")
+           .if_any(),
        field<&PerDevice::parts, &DeviceParts::items>("items"),
        field_as<Real<0, 1>, &PerDevice::share>("share"),
        field<&PerDevice::parts, &DeviceParts::slices>("slices"),

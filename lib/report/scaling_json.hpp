@@ -14,6 +14,8 @@ struct ScalingReport {
   double ops = 1;                         // per item, in this unit
   Items granularity = 1;
   std::vector<ScalingRow> rows;
+  std::string size_unit = "items";  // what the items are to a user
+  double units_per_item = 1;
 };
 
 std::string scaling_json(const ScalingReport& report);

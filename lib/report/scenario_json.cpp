@@ -548,7 +548,11 @@ void correct(Scenario& scenario, const RunRecord& run) {
   }
   scenario.given = {std::move(estimates), scenario.link_up, scenario.link_down, work.merge,
                     scenario.exchange};
-  for (std::size_t i = 0; i < count; ++i) scenario.devices[i].estimate = corrected.devices[i];
+  for (std::size_t i = 0; i < count; ++i) {
+    scenario.devices[i].estimate = corrected.devices[i];
+    const double contention = run.per_device[i].contention.value_or(1);
+    if (contention > 0) scenario.devices[i].contention = contention;
+  }
   scenario.link_up = corrected.link_up;
   scenario.link_down = corrected.link_down;
   scenario.work.merge = corrected.merge;

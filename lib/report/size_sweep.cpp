@@ -248,7 +248,7 @@ std::vector<std::string> sweep_sentences(const SizeSweep& sweep) {
       return ratio > 1
                  ? fmt::format("at {} they take {:.2f} times as long as fewer", row.size, ratio)
                  : fmt::format(
-                       "at {} the gain ({:.2f}x) is {}", row.size, 1 / ratio,
+                       "at {} the gain over fewer ({:.2f}x) is {}", row.size, 1 / ratio,
                        row.cells[k]->measured ? "within the noise" : "too small to predict");
     };
     if (!from) {

@@ -382,7 +382,11 @@ Finding finding_of(const RunGroup& group, bool exact) {
     (several ? finding.row : alone_row) = k;
   }
   if (finding.split == nullptr) {
-    if (alone == nullptr) return finding;
+    if (alone == nullptr) {
+      if (const PerDevice* single = group.best ? best_single(*group.best) : nullptr)
+        finding.device = single->device, finding.alone = single->alone;
+      return finding;
+    }
     finding.row = alone_row;
     const bool divisible = why_indivisible(*alone).empty() && !could_split;
     finding.advice =

@@ -382,15 +382,12 @@ std::string run_table(const RunGroup& group, const Report& report, const RunLayo
     column.heading.importance = 0;  // columns were chosen for all tables
     headings.push_back(column.heading);
   }
-  const auto is_ok = [](const RunRecord* run) { return run->status == Status::ok; };
-  // A single row is faster than nothing.
-  const bool lone = std::count_if(group.runs.begin(), group.runs.end(), is_ok) == 1;
   std::vector<TextRow> rows;
   for (std::size_t k = 0; k < group.runs.size(); ++k)
     if (!is_inapplicable(*group.runs[k]))
       rows.push_back(run_row(
           *group.runs[k], group.labels[k],
-          std::string(mark_of(lone ? Rank::none : group.ranks[k])) +
+          std::string(mark_of(group.ranks[k])) +
               (warnings_of(*group.runs[k], report, group.ranks[k] == Rank::unknown).empty() ? ""
                                                                                             : "!"),
           layout, columns, scales));

@@ -191,10 +191,13 @@ class Recorder {
     for (std::size_t k = 0; k < the_case.samples.size(); ++k)
       if (!the_case.samples[k].moves.empty())
         run.rebalances.push_back(rebalance_of(the_case, earlier + k, the_case.samples[k], set));
-    run.bottleneck = find_bottleneck(run.timeline, {given_.shape.items, given_.shape.granularity,
-                                                    input.alone, contention(the_case, set)});
-    for (std::size_t n = 0; n < set.size(); ++n)
+    const std::vector<double> slower = contention(the_case, set);
+    run.bottleneck = find_bottleneck(
+        run.timeline, {given_.shape.items, given_.shape.granularity, input.alone, slower});
+    for (std::size_t n = 0; n < set.size(); ++n) {
       run.per_device.push_back(per_device(run, the_case, parts[n], set[n]));
+      if (set.size() > 1 && !slower.empty()) run.per_device.back().contention = slower[n];
+    }
     for (std::size_t k = 0; k < earlier; ++k)
       for (std::size_t n = 0; n < set.size(); ++n)
         run.per_device[n].busy_samples.push_back(busy_earlier(the_case, k, set[n]));

@@ -279,6 +279,7 @@ TEST_CASE("devices of a case are as its sample found them, if it was measured an
                          {DeviceIndex{0}, 0, 0, 500, {}, Nanos{2000}}};
   run.per_device[0].parts.finish = Nanos{2000};
   run.per_device[1].parts.finish = Nanos{950};
+  run.per_device[1].contention = 1.25;
   const auto rates = [&](Figures figures) {
     const Scenario scenario = scenario_of(report, 1, figures);
     return std::pair(scenario.devices[0].estimate.items_per_s,
@@ -293,6 +294,11 @@ TEST_CASE("devices of a case are as its sample found them, if it was measured an
   CHECK(measured.work.merge.fixed == Nanos{50});
   REQUIRE(measured.given);
   CHECK(measured.given->devices[0].items_per_s == 1e9);
+  const auto told = [&](std::size_t i) {
+    return estimates_among(measured, run.mode, {&i, 1}).given.devices.front().items_per_s;
+  };
+  CHECK(told(0) == 1e9);
+  CHECK(told(1) == 1.25e9);  // as it was probed alone
   CHECK(measured.given->merge.fixed == Nanos{100});
   CHECK_FALSE(scenario_of(report, 1, Figures::predicted).given);
 

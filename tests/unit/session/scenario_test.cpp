@@ -363,6 +363,21 @@ TEST_CASE("a device that works alone is as it is alone, under its own id") {
   CHECK(report.devices[1].device.id == "0:2");
 }
 
+TEST_CASE("contention that a record proves is named by its simulation, and otherwise nothing is") {
+  Scenario scenario = scenario_of(2, 12'000'000);
+  for (ScenarioDevice& device : scenario.devices) {
+    device.alone = device.estimate;
+    device.alone->items_per_s = 1.5e9;
+  }
+  scenario.given = SetEstimates{{scenario.devices[0].estimate, scenario.devices[1].estimate}};
+  const auto bottleneck = [&] {
+    return run_scenario(scenario, "equal").runs.front().bottleneck.name;
+  };
+  CHECK(bottleneck() == "unexplained");
+  for (ScenarioDevice& device : scenario.devices) device.contention = 1.5;
+  CHECK(bottleneck() == "free_contention");
+}
+
 TEST_CASE("devices that lack the path asked for exchange nothing, and rounds need them to") {
   Scenario scenario = scenario_of(2, 1'000'000);
   scenario.work.rounds = 10;
