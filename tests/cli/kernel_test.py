@@ -390,7 +390,7 @@ class Runs(Kernel):
         self.assertEqual([(one["name"], one["type"]) for one in first["args"]], [("x",
                 "float"), ("z", "float"), ("a", "float")])
         written = self.good("init", "k.cl", "-o", "made/k.toml", cwd=self.folder)
-        self.assertEqual(written.out, "")
+        self.assertEqual((written.out, written.err), ("", "mgpu-bench: building k.cl\n"))
         second = tomllib.loads((self.folder / "made/k.toml").read_text())
         self.assertEqual(second, {**first, "kernel": "../k.cl"})
         runs = self.run_kernel(self.write(), "--set", "a=1,2,2.0", "-s", "equal", "--size", 512,
