@@ -162,6 +162,18 @@ class Completions(Case):
         self.assertEqual(done.stderr, "")
         return [line.split() for line in done.stdout.splitlines()]
 
+    def zsh_words(self, line, option):
+        """Returns the words that zsh is told to offer as values of an option after this line."""
+        program = (f"words=(mgpu-bench {line}); _arguments() {{ if [[ $1 == -C ]]; then "
+                   "state=argument words=($words[2,-1]); else print -rl -- $@; fi; }; "
+                   f"source {self.script('zsh')}")
+        done = subprocess.run(["zsh", "-f", "-c", program], env=self.env, capture_output=True,
+                              text=True)
+        self.assertEqual(done.stderr, "")
+        words = re.findall(rf"(?m)^\*--{option}=\[.*(?:_words|\.toml\") (.*)$", done.stdout)
+        self.assertLessEqual(len(words), 1)
+        return "".join(words)
+
     def test_bash_offers_what_help_has(self):
         commands = self.bash("mgpu-bench ")[0]
         self.assertLess({"run", "compare", "completion"}, set(commands))
@@ -241,6 +253,14 @@ class Completions(Case):
                 done = subprocess.run([shell, "-n", self.script(shell)], env=self.env,
                                       capture_output=True, text=True)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
+        if shutil.which("zsh"):
+            expected = {"run matrix": "auto portable vector tensor",
+                        "plan matrix,tropical": "auto portable vector tensor auto",
+                        "run matrix kernel": "saxpy histogram life mandelbrot moments nbody "
+                                             "pipeline blur select auto portable vector tensor",
+                        "run merkle": ""}
+            self.assertEqual({line: self.zsh_words(line, "kernel") for line in expected}, expected)
+            self.assertIn("scalars", self.zsh_words("run", "mode").split())
         if shutil.which("fish"):
             ask = (f"source {self.script('fish')}; complete -C 'mgpu-bench run me'; "
                    "complete -C 'mgpu-bench run --mode res'; "
