@@ -338,9 +338,10 @@ ExitCode cmd_run(const Context& context) {
     if (!request.quiet) print_error("the kernels are built");
     return ExitCode::ok;
   }
-  if (request.verbose && !request.quiet) tell_telemetry(report.telemetry);
   tell_of_cache(report, context.environment);
-  return finish_run(report, request, observer, style);
+  const ExitCode code = finish_run(report, request, observer, style);
+  if (request.verbose && !request.quiet) tell_telemetry(report.telemetry);
+  return code;
 }
 
 }  // namespace mgpu

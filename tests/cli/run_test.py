@@ -200,6 +200,16 @@ class Streams(Case):
         self.assertIn("/dev/full", done.err)
         self.assertTrue(json.loads(file.read_text())["complete"])
 
+    def test_no_line_of_one_stream_falls_between_a_table_and_its_notes_on_the_other(self):
+        done = subprocess.run([binary.BINARY, "run", "merkle", *binary.ONE_DEVICE, "-n", "1", "-v",
+                               *defaults([])], env=environment(), stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        lines = done.stdout.splitlines()
+        begin = next(k for k, line in enumerate(lines) if line.startswith("merkle leaves="))
+        end = next(k for k, line in enumerate(lines) if "columns hidden" in line)
+        self.assertEqual([line for line in lines[begin:end] if line.startswith("mgpu-bench:")], [])
+        self.assertIn("telemetry of ", done.stdout)
+
     RUN = ("run", "merkle", "--size", "2^10", "--mode", "resident", "-s", "single", "-n", 1, "-q")
 
     def test_standard_output_under_any_name_gets_one_document_and_nothing_else(self):
@@ -368,10 +378,11 @@ class Overview(Case):
 
 
 class Terminals(Case):
-    def said_on_a_terminal(self, **variables):
+    RUN = ("run", "merkle", *binary.defaults(["-n", "1"]))
+
+    def said_on_a_terminal(self, words, **variables):
         ours, theirs = pty.openpty()
-        with subprocess.Popen([binary.BINARY, "run", "merkle", *binary.ONE_DEVICE, "-n", "1",
-                               *binary.defaults([])], stdout=subprocess.DEVNULL, stderr=theirs,
+        with subprocess.Popen([binary.BINARY, *words], stdout=subprocess.DEVNULL, stderr=theirs,
                               env=environment(variables)) as run:
             os.close(theirs)
             said = b""
@@ -388,10 +399,16 @@ class Terminals(Case):
         return said
 
     def test_progress_is_rewritten_only_where_the_terminal_can(self):
-        self.assertIn(b"\x1b[K", self.said_on_a_terminal(TERM="xterm"))
+        run = [*self.RUN, *binary.ONE_DEVICE]
+        self.assertIn(b"\x1b[K", self.said_on_a_terminal(run, TERM="xterm"))
         for variables in ({}, {"TERM": "dumb"}, {"TERM": "xterm", "CI": "true"}):
             with self.subTest(variables):
-                self.assertNotIn(b"\x1b", self.said_on_a_terminal(**variables))
+                self.assertNotIn(b"\x1b", self.said_on_a_terminal(run, **variables))
+
+    def test_commands_that_build_kernels_say_so_on_a_terminal(self):
+        kernel = binary.ROOT / "suites/kernel/examples/saxpy/saxpy.cl"
+        said = self.said_on_a_terminal(["init", kernel], TERM="xterm")
+        self.assertRegex(said, rb"\x1b\[Kbuilding .*saxpy.cl.*\x1b\[K$")
 
 
 class Killed(Case):
