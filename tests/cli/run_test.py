@@ -509,6 +509,14 @@ class Sizes(Case):
         run, = json.loads(file.read_text())["runs"]
         self.assertIn("free_granularity", run["bottleneck"]["what_if_ns"])
 
+    def test_a_time_limit_ends_the_measurement_of_rates_too(self):
+        cache = {"XDG_CACHE_HOME": str(self.folder)}
+        done = mgpu("run", "merkle", *binary.ONE_DEVICE, "-s", "equal", "--mode", "resident", "-n",
+                    1, "--time-limit", "1ms", env=cache)
+        self.assertEqual(done.code, 5, done)
+        self.assertIn("measuring how fast it runs here", done.err)
+        self.assertEqual(list((self.folder / "mgpu-bench/calibration").glob("suite-*")), [])
+
     @binary.thorough  # measures rates
     def test_builds_that_are_compared_and_runs_that_go_on_have_the_sizes_of_the_first(self):
         cache = binary.Path(binary.SCRATCH) / "cache" / "mgpu-bench" / "calibration"
