@@ -120,6 +120,11 @@ ExitCode simulate_nodes(const Context& context, const Scenario& scenario, const 
                        scenario.work.cost.ops,
                        scenario.work.granularity,
                        {}};
+  const ItemUnit& unit = scenario.work.unit;
+  if (!unit.name.empty()) report.counted = unit.name;
+  if (unit.count > 0)
+    report.counted_per_item =
+        static_cast<double>(unit.count) / static_cast<double>(scenario.work.items);
   report.rows =
       simulate_scaling(scenario, scaling, [](const ScalingRow&) { return stop_signal() == 0; });
   if (stop_signal() != 0) return stop_code();

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <utility>
 
 #include "lib/base/quantity.hpp"
@@ -23,9 +24,13 @@ std::string busiest(const ScalingRow& row) {
   return fmt::format("{} {:.0f} %", most.second, 100 * seconds(most.first) / seconds(row.time));
 }
 
-std::vector<std::string> cells_of(const ScalingRow& row, bool size) {
+std::string size_of(const ScalingReport& report, double items) {
+  return format_count(static_cast<std::uint64_t>(std::llround(items * report.counted_per_item)));
+}
+
+std::vector<std::string> cells_of(const ScalingReport& report, const ScalingRow& row, bool size) {
   std::vector<std::string> cells;
-  if (size) cells.push_back(format_count(row.items));
+  if (size) cells.push_back(size_of(report, static_cast<double>(row.items)));
   if (row.time <= Nanos{}) {
     cells.insert(cells.end(), {"-", "-", "-"});
   } else {
@@ -55,19 +60,23 @@ std::string scaling_tables(const ScalingReport& report, const TableStyle& style)
         TextRow& row = rows.emplace_back();
         row.cells = {one.strategy == above ? "" : one.strategy, std::to_string(one.nodes),
                      std::to_string(one.devices)};
-        for (std::string& cell : cells_of(one, weak)) row.cells.push_back(std::move(cell));
+        for (std::string& cell : cells_of(report, one, weak)) row.cells.push_back(std::move(cell));
         above = one.strategy;
       }
       if (rows.empty()) continue;
       const std::string size =
-          weak ? fmt::format("{} items per node", format_count(first->items / first->nodes))
-               : fmt::format("items={}", format_count(first->items));
+          weak ? fmt::format("{} {} per node",
+                             size_of(report, static_cast<double>(first->items) /
+                                                 static_cast<double>(first->nodes)),
+                             report.counted)
+               : fmt::format("{}={}", report.counted,
+                             size_of(report, static_cast<double>(first->items)));
       text += fmt::format("{}{} {}, {}: {} scaling\n", text.empty() ? "" : "\n",
                           printable(report.suite), size, mgpu::words_of(mode), to_string(scales));
       std::vector<TextColumn> columns = {{"strategy", "", false, 0, false},
                                          {"nodes", "", true, 0, false},
                                          {"dev", "", true, 60, false}};
-      if (weak) columns.push_back({"items", "", true, 50, false});
+      if (weak) columns.push_back({report.counted, "", true, 50, false});
       columns.push_back({"time", "", true, 0, false});
       columns.push_back({"speedup", "x", true, 70, false});
       columns.push_back({"efficiency", "%", true, 0, false});

@@ -14,6 +14,9 @@ struct ScalingReport {
   double ops = 1;                         // per item, in this unit
   Items granularity = 1;
   std::vector<ScalingRow> rows;
+  // Tables count the problem in this unit of the user, such as leaves.
+  std::string counted = "items";
+  double counted_per_item = 1;
 };
 
 std::string scaling_json(const ScalingReport& report);
