@@ -14,6 +14,10 @@
 
 namespace mgpu {
 
+// Columns whose name is not that of the metric that they show: metric, column.
+inline constexpr std::pair<const char*, const char*> kColumnsOfMetrics[] = {
+    {"speedup", "gain"}, {"efficiency", "of-ideal"}, {"bottleneck", "held-back-by"}};
+
 struct TableStyle {
   unsigned width = 100;  // columns of the terminal
   bool color = false;    // colour never carries information alone
