@@ -132,8 +132,8 @@ Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteIn
                                    : 0;
     if (needed > rounds) {
       print_error(
-          fmt::format("warning: {} rounds are too few to tell any of so many figures apart at "
-                      "--alpha {}: {} will be run",
+          fmt::format("warning: {} rounds are too few for any significant change at --alpha {}, as "
+                      "many figures are compared: {} will be run",
                       rounds, request.options.alpha, needed));
       rounds = needed;
     }

@@ -135,7 +135,7 @@ void add_late_slow_downs(std::span<const Handicap> handicaps, DeviceSet& set) {
           fmt::format("--slow: device {} is planned for as it is at first", set.devices[i].id));
 }
 
-// Plans for the devices and nodes that a scenario file describes; they need not exist.
+// Plans for the hypothetical devices and nodes that a scenario file describes.
 ExitCode plan_of_scenario(const Context& context) {
   const Settings& settings = context.invocation.settings;
   if (!context.invocation.arguments.empty())

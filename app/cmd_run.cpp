@@ -314,7 +314,7 @@ ExitCode cmd_run(const Context& context) {
   const std::string left = earlier ? left_by(*earlier) : "";
   begin_journal(request, std::move(earlier), begun, observer, request.session);
   if (request.resumes && !request.quiet)
-    print_error(fmt::format("{}: run {} goes on: {}", request.result_file->string(),
+    print_error(fmt::format("{}: run {} continues: {}", request.result_file->string(),
                             request.session.continued->run, left));
   if (request.verbose && !request.quiet) tell_devices(request.session.devices);
   std::vector<std::string> announced;

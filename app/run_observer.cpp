@@ -131,8 +131,8 @@ void RunObserver::keep(std::unique_ptr<JournalWriter> journal, std::size_t rows)
   journal_ = std::move(journal);
   const std::string file = options_.result->name().string();
   set_last_words(
-      fmt::format("interrupted; what was measured is in {0} and {0}.journal, from which "
-                  "--resume {0} goes on\n",
+      fmt::format("interrupted; what was measured is in {0} and {0}.journal: the same command with "
+                  "--resume {0} continues\n",
                   file));
   groups_finished_ = journal_->header().groups;
   rows_seen_ = rows;

@@ -287,7 +287,7 @@ std::vector<DeviceEstimate> devices_of_choice(const PlanChoice& choice,
 const StrategyInfo& auto_strategy() {
   static const StrategyInfo info{
       "auto",
-      "the strategy and the devices of least predicted time",
+      "the strategy and the devices of least predicted time; within 3 % the simplest strategy",
       {},
       [](const StrategyParams&) -> std::unique_ptr<Strategy> { return std::make_unique<Auto>(); },
       {.simulates = true}};

@@ -59,7 +59,7 @@ std::string argument_text(const KernelParameter& one, std::size_t number) {
   const auto known = element_type(type);
   std::string text = fmt::format(
       "[[args]]  # {}\nname = {}\n",
-      one.type.empty() ? "of a type that this driver does not tell" : one.type, quoted(name));
+      one.type.empty() ? "of a type that this driver does not report" : one.type, quoted(name));
   if (one.space == Space::local)
     return text + "map = \"local\"\nbytes = 1024  # fill in: of a work-group\n";
   if (known) {
