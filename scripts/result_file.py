@@ -75,7 +75,7 @@ def rate(value, unit):
 DISTURBED, SLOWED = "!", "\u2193"  # "↓"
 ROUNDED_TO_ONE, SLIGHTLY_BEYOND = 1.0005, 1.05  # fractions of the possible best, in files without a reason
 SHARES_LISTED = 4  # most devices whose shares are listed one by one
-FEW_SAMPLES = 5  # with fewer, no test can distinguish two cases
+FEWEST_RANKED = 3  # samples: the interval of fewer says nothing
 
 
 def handicap(device):
@@ -124,9 +124,8 @@ class Case:
 
     @property
     def can_be_ranked(self):
-        """Returns true if there are three samples, half the interval is within a quarter of the median, and the speed-up is possible."""
-        return self.exact or len(self.samples) >= 3 and bool(self.interval) and \
-            (self.interval[1] - self.interval[0]) / 2 <= 0.25 * self.median and not self.impossible
+        """Returns true if there are FEWEST_RANKED samples and the speed-up is possible: the rule of why_unranked in lib/report/run_groups.cpp."""
+        return self.exact or len(self.samples) >= FEWEST_RANKED and bool(self.interval) and not self.impossible
 
     @property
     def impossible(self):
@@ -175,7 +174,7 @@ class Case:
                   for d in self.per_device if get(d, "parts_reason")]
         reason, slight = self.beyond_best("efficiency")
         found += [f"speed-up and efficiency are {reason}"] if reason and not slight else []
-        if self.ok and not self.exact and 0 < len(self.samples) < FEW_SAMPLES:
+        if self.ok and not self.exact and 0 < len(self.samples) < FEWEST_RANKED:
             found.append(f"{plural(len(self.samples), 'sample')} only")
         return list(dict.fromkeys(found))
 
@@ -240,11 +239,9 @@ class Group:
         return min(self.ok(), key=lambda c: c.median, default=None)
 
     def leaders(self):
-        """Returns the fastest case and those that tie with it; none if the times vary too much to say."""
+        """Returns the fastest case and those that tie with it, of the cases that can be ranked."""
         ok = self.ok()
         ranked = ok if len(ok) == 1 else sorted((c for c in ok if c.can_be_ranked), key=lambda c: c.median)
-        if 2 * (len(ok) - len(ranked)) > len(ok):  # a few remaining out of many make no order
-            return []
         return [c for c in ranked if c is ranked[0] or not told_apart(ranked[0], c)]
 
     @property

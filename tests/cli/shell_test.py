@@ -137,6 +137,22 @@ class Sentences(Case):
             self.assertEqual(row.split()[-1], result_file.what_if_word(name))
 
 
+    def test_the_same_rows_lead_in_tables_and_on_the_page(self):
+        for name in ("tests/golden/report.json", "results/xeon/merkle-two-cores.json.gz",
+                     "results/xeon/slow3-k-2-merkle.json.gz", "results/h200/merkle-2-slow3.json.gz"):
+            document = result_file.read(SOURCE / name)
+            for run in document["runs"]:  # one case varies so much that it shares the lead
+                if run["strategy"] == "equal":
+                    run["time_ns"]["ci95"] = [1, 3 * run["time_ns"]["median"]]
+            file = self.folder / "r.json"
+            file.write_text(json.dumps(document))
+            table = self.good("report", file, "--columns", "time").out
+            marked = re.findall(r"(?m)^ ?[*=]!? +(\S+)", table)
+            leading = [case.name for group in result_file.groups([(name, document)])
+                       if len(group.ok()) > 1 for case in group.leaders()]
+            self.assertEqual(sorted(leading), sorted(marked), table)
+
+
 class Completions(Case):
     def setUp(self):
         super().setUp()
