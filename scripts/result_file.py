@@ -74,6 +74,7 @@ def rate(value, unit):
 
 DISTURBED, SLOWED = "!", "\u2193"  # "↓"
 ROUNDED_TO_ONE, SLIGHTLY_BEYOND = 1.0005, 1.05  # fractions of the possible best, in files without a reason
+SLIGHT = "above 100 % of the ideal, by no more than medians of the same work differ"  # as below tables
 SHARES_LISTED = 4  # most devices whose shares are listed one by one
 FEWEST_RANKED = 3  # samples: the interval of fewer says nothing
 
@@ -173,7 +174,8 @@ class Case:
         found += [f"where the time of device {plain(get(d, 'device'))} went is not known: {plain(get(d, 'parts_reason'))}"
                   for d in self.per_device if get(d, "parts_reason")]
         reason, slight = self.beyond_best("efficiency")
-        found += [f"speed-up and efficiency are {reason}"] if reason and not slight else []
+        if reason:
+            found.append(SLIGHT if slight else f"speed-up and efficiency are {reason}")
         if self.ok and not self.exact and 0 < len(self.samples) < FEWEST_RANKED:
             found.append(f"{plural(len(self.samples), 'sample')} only")
         return list(dict.fromkeys(found))

@@ -137,6 +137,16 @@ class Sentences(Case):
             self.assertEqual(row.split()[-1], result_file.what_if_word(name))
 
 
+    def test_a_figure_slightly_above_the_ideal_has_the_same_note_below_tables_and_on_the_page(self):
+        document = json.loads((SOURCE / "tests/golden/report.json").read_text())
+        run = document["runs"][0]
+        run["metrics"]["efficiency"] = 1.01
+        file = self.folder / "r.json"
+        file.write_text(json.dumps(document))
+        warned = result_file.Case(run, "r").warnings
+        self.assertEqual(warned, [result_file.SLIGHT])
+        self.assertIn(f"! {warned[0]} (single)", self.good("report", file).out)
+
     def test_the_same_rows_lead_in_tables_and_on_the_page(self):
         for name in ("tests/golden/report.json", "results/xeon/merkle-two-cores.json.gz",
                      "results/xeon/slow3-k-2-merkle.json.gz", "results/h200/merkle-2-slow3.json.gz"):
