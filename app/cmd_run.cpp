@@ -322,8 +322,11 @@ ExitCode cmd_run(const Context& context) {
     announced =
         unsplit_problems(request.session.problems, std::ranges::max(request.session.device_counts));
   announced.insert(announced.begin(), time_estimate(request.session));
-  if (!request.session.only_builds)
-    observer.announce(fmt::format("{}", fmt::join(announced, "\n")));
+  const std::string announcement = fmt::format("{}", fmt::join(announced, "\n"));
+  if (request.overview && !request.session.only_builds)
+    observer.remark(announcement);  // it has no input that may be wrong
+  else if (!request.session.only_builds)
+    observer.announce(announcement);
   const Builder builder(request, settings);
   Report report;
   try {

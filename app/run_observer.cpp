@@ -64,13 +64,14 @@ void RunObserver::announce(std::string time_estimate) { time_estimate_ = std::mo
 
 void RunObserver::progress(const Progress& progress) {
   if (options_.quiet) return;
-  if (const std::string time_estimate = std::exchange(time_estimate_, {}); !time_estimate.empty())
-    print_error(time_estimate);
+  if (progress.total > 0) {
+    const std::string time_estimate = std::exchange(time_estimate_, {});
+    if (!time_estimate.empty()) remark(time_estimate);
+  }
   if (!options_.in_place) return;
   std::string line = progress.what;
   if (progress.groups > 1) line += fmt::format(" ({} of {})", progress.group + 1, progress.groups);
-  line += progress.total == 0 ? ": choosing a size"
-                              : fmt::format(": {} of {} cases", progress.done, progress.total);
+  if (progress.total > 0) line += fmt::format(": {} of {} cases", progress.done, progress.total);
   if (progress.left) line += fmt::format(", {} left", about(*progress.left));
   line_.show(line, options_.width);
 }
