@@ -114,6 +114,7 @@ Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteIn
   KnownSizes sizes;
   std::size_t rounds = request.rounds;
   for (std::size_t round = 0; round < rounds; ++round) {
+    if (!request.quiet) print_error(fmt::format("round {} of {}", round + 1, rounds));
     for (const bool first : {true, false}) {
       const bool is_base = first == (round % 2 == 0);
       (is_base ? sides.base : sides.fresh)
@@ -137,7 +138,6 @@ Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteIn
                       rounds, request.options.alpha, needed));
       rounds = needed;
     }
-    if (!request.quiet) print_error(fmt::format("round {} of {}", round + 1, rounds));
   }
   return sides;
 }
