@@ -319,10 +319,12 @@ class Ends(Case):
         process = self.start(file)
         self.assertIn("merkle", process.stdout.readline())
         early = json.loads(file.read_text())
+        self.assertIn("still in progress", mgpu("report", file).err)
         process.send_signal(signal.SIGINT)
         err = process.communicate(timeout=120)[1]
         self.assertEqual(process.returncode, 130)
         late = json.loads(file.read_text())
+        self.assertIn("was interrupted", mgpu("report", file).err)
         self.assertFalse(early["complete"] or late["complete"])
         self.assertEqual(late["runs"][: len(early["runs"])], early["runs"])
         done = sum(run["status"] == "ok" for run in late["runs"])
