@@ -2,6 +2,9 @@
 #include "app/time_estimate.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <map>
 
 #include "tests/support/quiet_observer.hpp"
 #include "tests/support/sum_session.hpp"
@@ -53,6 +56,30 @@ TEST_CASE("the announced time of a run is the time that it takes") {
       CHECK(seconds(expected_time(options)->time) < taken);
       CHECK(time_estimate(options).find(" cases, at least ") != std::string::npos);
     }
+  }
+}
+
+TEST_CASE("the announced number of cases is that of the progress lines") {
+  struct Counting : QuietObserver {
+    void progress(const Progress& progress) override {
+      if (progress.total > 0) totals[progress.group] = progress.total;
+    }
+    std::map<std::size_t, std::size_t> totals;  // by group
+  };
+  const SuiteInfo suite = shaped();
+  const std::vector<FakeDevice> fakes{sum_device("0:0", DeviceType::gpu),
+                                      sum_device("0:1", DeviceType::gpu)};
+  for (const char* strategies : {"single", "single,equal,dynamic", "capability"}) {
+    CAPTURE(strategies);
+    SessionOptions options = options_on({fakes[0].facts, fakes[1].facts}, problem_of(suite, 1'000),
+                                        kBothModes, strategies);
+    options.stop.exactly = 1;
+    FakeBackend backend(fakes, sum_kernels());
+    Counting observer;
+    run_session(backend, options, {}, observer);
+    std::size_t cases = 0;
+    for (const auto& [group, total] : observer.totals) cases += total;
+    CHECK(time_estimate(options).find(fmt::format(": {} cases", cases)) != std::string::npos);
   }
 }
 
