@@ -398,6 +398,14 @@ class Runs(Kernel):
         self.assertEqual([run["params"]["set"] for run in runs], ["a=1", "a=2", "a=2.0"])
         self.assertEqual(len({run["verify"]["digest"] for run in runs}), 2)
 
+    def test_a_quick_size_is_one_that_can_be_split(self):
+        if binary.DEVICE_COUNT < 2:
+            self.skipTest("no two devices")
+        file = self.write(SAXPY.replace("n = 4096", "n = 4096\nquick = 64"))
+        run, = self.run_kernel(file, "--quick", "-s", "equal", devices=binary.DEVICES)
+        self.assertGreater(run["params"]["n"], 64)
+        self.assertTrue(all(device["items"] > 0 for device in run["per_device"]), run)
+
     def test_a_kernel_with_the_name_of_a_function_is_told_so_and_init_leaves_no_file(self):
         (self.folder / "dot.cl").write_text(
             "__kernel void dot(__global const float* x, __global float* z) {\n"
