@@ -75,7 +75,7 @@ double time_of_split(std::span<const double> alone, std::size_t count, bool equa
   return equal ? slowest / static_cast<double>(count) : 1 / rates;
 }
 
-// Returns the time of a case whose samples take so long.
+// Returns the time of a case whose samples take so long; with kUnknownSample a lower bound.
 double time_of_case(const StopRule& stop, bool cpus, double sample) {
   constexpr double kFewest = 3;
   // Intervals on a CPU rarely become narrow enough before the stop rule's limit, as other programs
@@ -86,7 +86,7 @@ double time_of_case(const StopRule& stop, bool cpus, double sample) {
                       seconds(stop.most_time));
   const double samples = stop.exactly > 0 ? static_cast<double>(stop.exactly) * sample
                                           : std::max(kFewest * sample, enough);
-  return samples + kWarmUp * sample + kAroundCase;
+  return samples + kWarmUp * sample + (sample > 0 ? kAroundCase : 0);
 }
 
 // Returns the time of all cases of the problem in one mode. A single-device strategy needs no
@@ -211,7 +211,7 @@ std::optional<ExpectedTime> expected_time(const SessionOptions& session) {
     const std::optional<KnownTimes> known = known_times(session, problem);
     if (!known && session.stop.exactly > 0) return std::nullopt;
     at_least |= !known;
-    time += kAroundProblem + (known ? known->host : 0);
+    if (known) time += kAroundProblem + known->host;
     if (known && cpus) time += kRateOfCpu * static_cast<double>(session.devices.size());
     time += static_cast<double>(groups - finished) * time_of_group(session, known, cpus);
   }
@@ -225,7 +225,8 @@ std::string time_estimate(const SessionOptions& session) {
                     cases = groups_to_measure(session) * cases_of_group(session);
   const auto expected = expected_time(session);
   std::string time = expected ? about(expected->time) : "";
-  if (expected && expected->at_least && time.starts_with("about ")) time.replace(0, 5, "at least");
+  if (expected && expected->at_least)  // a bound below a second says nothing
+    time = time.starts_with("about ") ? time.replace(0, 5, "at least") : "";
   if (session.sizes_within)
     return fmt::format(
         "an overview of {} suites, {} (run SUITE measures one, run --full all)\non {}",

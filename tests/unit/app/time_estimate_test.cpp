@@ -55,6 +55,8 @@ TEST_CASE("the announced time of a run is the time that it takes") {
       CHECK(expected_time(options)->at_least);
       CHECK(seconds(expected_time(options)->time) < taken);
       CHECK(time_estimate(options).find(" cases, at least ") != std::string::npos);
+      options.stop = StopRule::quick();
+      CHECK(time_estimate(options).find(" cases\n") != std::string::npos);
     }
   }
 }
