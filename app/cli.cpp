@@ -458,6 +458,8 @@ Invocation parse_command_line(std::span<const std::string> argv, std::span<const
       offer_config(invocation.settings, specs, *variable);
     }
   }
+  const std::vector<std::string>& notices = invocation.settings.notices();
+  invocation.warnings.insert(invocation.warnings.end(), notices.begin(), notices.end());
   return invocation;
 }
 

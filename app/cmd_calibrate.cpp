@@ -72,7 +72,7 @@ std::string as_text(std::span<const Device> devices, const CalibrationResult& re
   if (!rates.empty()) text += "\n" + suite_rate_table(rates, style);
   for (const NoiseCalibration& row : noise) {
     if (!row.share) continue;
-    text += fmt::format("{}: medians of the same work lie up to {:.1f} % apart ({})\n",
+    text += fmt::format("{}: repeated medians of the same work differ by up to {:.1f} % ({})\n",
                         suite_of(row.work), *row.share * 100, to_string(row.origin));
   }
   return text;

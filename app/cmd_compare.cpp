@@ -114,6 +114,7 @@ Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteIn
   KnownSizes sizes;
   std::size_t rounds = request.rounds;
   for (std::size_t round = 0; round < rounds; ++round) {
+    if (!request.quiet) print_error(fmt::format("round {} of {}", round + 1, rounds));
     for (const bool first : {true, false}) {
       const bool is_base = first == (round % 2 == 0);
       (is_base ? sides.base : sides.fresh)
@@ -132,12 +133,11 @@ Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteIn
                                    : 0;
     if (needed > rounds) {
       print_error(
-          fmt::format("warning: {} rounds are too few to tell any of so many figures apart at "
-                      "--alpha {}: {} will be run",
+          fmt::format("warning: {} rounds are too few for any significant change at --alpha {}, as "
+                      "many figures are compared: {} will be run",
                       rounds, request.options.alpha, needed));
       rounds = needed;
     }
-    if (!request.quiet) print_error(fmt::format("round {} of {}", round + 1, rounds));
   }
   return sides;
 }

@@ -158,19 +158,28 @@ std::string zsh_action(const std::string& taken) {
 
 std::string zsh_quoted(std::string_view text) { return in_single_quotes(text, R"('\'')"); }
 
-// Returns the description of an option for _arguments.
-std::string zsh_option(const OptionText& option) {
+// Parts of the specification of an option for _arguments: "--size=", "[HELP]:VALUE:", the action.
+struct ZshOption {
+  std::string name, description, action;
+};
+
+ZshOption zsh_parts(const OptionText& option) {
   const std::string taken = taken_by(option);
-  const bool takes = taken != "switch";
   std::string help = brief(option.help);
   std::replace(help.begin(), help.end(), '[', '(');
   std::replace(help.begin(), help.end(), ']', ')');
-  const std::string value = takes ? fmt::format(":{}:{}", option.value, zsh_action(taken)) : "";
-  const std::string name = fmt::format("--{}{}", option.name, takes ? "=" : "");
-  const std::string both = option.letter.empty()
-                               ? name
-                               : fmt::format("{{-{}{},{}}}", option.letter, takes ? "+" : "", name);
-  return fmt::format("'*'{}{}", both, zsh_quoted("[" + help + "]" + value));
+  if (taken == "switch") return {"--" + option.name, "[" + help + "]", ""};
+  return {fmt::format("--{}=", option.name), fmt::format("[{}]:{}:", help, option.value),
+          zsh_action(taken)};
+}
+
+std::string zsh_option(const OptionText& option) {
+  const ZshOption parts = zsh_parts(option);
+  const bool takes = !parts.action.empty();
+  const std::string both = option.letter.empty() ? parts.name
+                                                 : fmt::format("{{-{}{},{}}}", option.letter,
+                                                               takes ? "+" : "", parts.name);
+  return fmt::format("'*'{}{}", both, zsh_quoted(parts.description + parts.action));
 }
 
 std::map<std::string, std::string> zsh_tables(const CommandLineText& line) {
@@ -189,8 +198,12 @@ std::map<std::string, std::string> zsh_tables(const CommandLineText& line) {
   }
   for (const SuiteText& suite : line.suites) {
     of_suites += fmt::format("      {})\n", suite.name);
-    for (const OptionText& option : suite.options)
-      of_suites += fmt::format("        by_name[{}]={}\n", option.name, zsh_option(option));
+    for (const OptionText& option : suite.options) {
+      const ZshOption parts = zsh_parts(option);
+      of_suites +=
+          fmt::format("        _mgpu_bench_add {} {} {}\n", option.name,
+                      zsh_quoted("*" + parts.name + parts.description), zsh_quoted(parts.action));
+    }
     of_suites += "        ;;\n";
   }
   return {{"OPTIONS", options},

@@ -25,15 +25,20 @@ ExitCode cmd_init(const Context& context) {
   OutputFiles outputs;
   if (!file.empty()) outputs.add(file);
   const std::string& kernel = context.invocation.arguments.at(0);
-  StatusLine line;  // a compiler may take many seconds
-  if (progress_in_place(context.environment)) line.show("building " + kernel, error_width());
+  StatusLine line;
+  const auto builds = [&] {  // a compiler may take many seconds
+    if (progress_in_place(context.environment))
+      line.show("building " + kernel, error_width());
+    else
+      print_error("building " + kernel);
+  };
   const std::unique_ptr<Backend> backend = context.make_backend();
   const DeviceSet set = every_device(*backend, context.environment);
   const std::unique_ptr<OpenDevice> device = backend->open(set.devices.front());
   std::string text;
   attend(*backend, device.get(), [&] {
-    text = suite->descriptors->make_template(device->resources(),
-                                             {kernel, text_of("entry"), text_of("options"), file});
+    text = suite->descriptors->make_template(
+        device->resources(), {kernel, text_of("entry"), text_of("options"), file, builds});
   });
   line.clear();
   if (file.empty())

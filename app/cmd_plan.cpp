@@ -26,7 +26,7 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kShown = 6;       // candidates shown
+constexpr std::size_t kShown = 6;       // candidates shown, and the chosen one
 constexpr std::size_t kNamed = 16;      // devices listed by name
 constexpr std::size_t kReasonHang = 4;  // indent of continuation lines
 
@@ -83,11 +83,15 @@ std::string as_text(const SessionOptions& session, std::span<const PlannedCase> 
     for (const std::string& reason : planned.choice.reasons)
       text += "  " + printable(reason) + "\n";
     text += "  considered:\n";
-    for (std::size_t i = 0; i < std::min(kShown, planned.choice.considered.size()); ++i) {
+    for (std::size_t i = 0; i < planned.choice.considered.size(); ++i) {
       const Candidate& candidate = planned.choice.considered[i];
-      text += fmt::format("    {:<14}{:>3} device{} {:>10}\n", candidate.strategy->name,
-                          candidate.devices, candidate.devices == 1 ? " " : "s",
-                          format_duration(candidate.predicted));
+      const bool is_chosen =
+          candidate.strategy == chosen.strategy && candidate.devices == chosen.devices;
+      if (i < kShown || is_chosen)
+        text +=
+            fmt::format("  {} {:<14}{:>3} device{} {:>10}\n", is_chosen ? '*' : ' ',
+                        candidate.strategy->name, candidate.devices,
+                        candidate.devices == 1 ? " " : "s", format_duration(candidate.predicted));
     }
   }
   return text;
@@ -131,7 +135,7 @@ void add_late_slow_downs(std::span<const Handicap> handicaps, DeviceSet& set) {
           fmt::format("--slow: device {} is planned for as it is at first", set.devices[i].id));
 }
 
-// Plans for the devices and nodes that a scenario file describes; they need not exist.
+// Plans for the hypothetical devices and nodes that a scenario file describes.
 ExitCode plan_of_scenario(const Context& context) {
   const Settings& settings = context.invocation.settings;
   if (!context.invocation.arguments.empty())

@@ -314,7 +314,7 @@ ExitCode cmd_run(const Context& context) {
   const std::string left = earlier ? left_by(*earlier) : "";
   begin_journal(request, std::move(earlier), begun, observer, request.session);
   if (request.resumes && !request.quiet)
-    print_error(fmt::format("{}: run {} goes on: {}", request.result_file->string(),
+    print_error(fmt::format("{}: run {} continues: {}", request.result_file->string(),
                             request.session.continued->run, left));
   if (request.verbose && !request.quiet) tell_devices(request.session.devices);
   std::vector<std::string> announced;
@@ -322,8 +322,11 @@ ExitCode cmd_run(const Context& context) {
     announced =
         unsplit_problems(request.session.problems, std::ranges::max(request.session.device_counts));
   announced.insert(announced.begin(), time_estimate(request.session));
-  if (!request.session.only_builds)
-    observer.announce(fmt::format("{}", fmt::join(announced, "\n")));
+  const std::string announcement = fmt::format("{}", fmt::join(announced, "\n"));
+  if (request.overview && !request.session.only_builds)
+    observer.remark(announcement);  // it has no input that may be wrong
+  else if (!request.session.only_builds)
+    observer.announce(announcement);
   const Builder builder(request, settings);
   Report report;
   try {
@@ -338,9 +341,10 @@ ExitCode cmd_run(const Context& context) {
     if (!request.quiet) print_error("the kernels are built");
     return ExitCode::ok;
   }
-  if (request.verbose && !request.quiet) tell_telemetry(report.telemetry);
   tell_of_cache(report, context.environment);
-  return finish_run(report, request, observer, style);
+  const ExitCode code = finish_run(report, request, observer, style);
+  if (request.verbose && !request.quiet) tell_telemetry(report.telemetry);
+  return code;
 }
 
 }  // namespace mgpu

@@ -61,11 +61,8 @@ std::vector<Device> with_cpus_split(Backend& backend, const std::vector<Device>&
         split.push_back(std::move(part));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported) throw;
-      throw Error(
-          ErrorKind::usage,
-          fmt::format(
-              "{}: {} ({}) cannot be split into {} devices: {}; expected: at most {}, its cores",
-              from, device.id, device.name, parts, error.what(), device.compute_units));
+      throw Error(ErrorKind::usage, fmt::format("{}: {}; expected: at most {}", from, error.what(),
+                                                device.compute_units));
     }
   }
   return split;

@@ -283,7 +283,9 @@ OptionSpec& named(std::vector<OptionSpec>& options, std::string_view name) {
 // Returns the long form that most programs have of -o. `run` refuses it in this version, because it
 // meant another file there.
 OptionSpec output_alias() {
-  return {"output", 0, Kind::value, "FILE", "", kFiles, 0, OptionField(), "result"};
+  OptionSpec alias{"output", 0, Kind::value, "FILE", "", kFiles, 0, OptionField(), "result"};
+  alias.is_former = false;
+  return alias;
 }
 
 std::string group_of(const SuiteInfo& suite) { return "Suite " + suite.name; }

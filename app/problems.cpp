@@ -11,6 +11,7 @@
 
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
+#include "lib/base/output_file.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/report/contradictions.hpp"
@@ -255,6 +256,11 @@ void complete_defaults(Report& report, std::span<const SuiteInfo> suites) {
 
 void warn_of_interruption(const std::string& file, const Report& report) {
   if (report.complete) return;
+  if (file != "-" && FileLock::is_held(file)) {
+    print_error(fmt::format(
+        "warning: {}: the run is still in progress; these are the cases it finished so far", file));
+    return;
+  }
   print_error(fmt::format("warning: {}: the run was interrupted{}; these are the cases it finished",
                           file, report.failure ? " (" + *report.failure + ")" : ""));
 }

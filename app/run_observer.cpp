@@ -64,13 +64,14 @@ void RunObserver::announce(std::string time_estimate) { time_estimate_ = std::mo
 
 void RunObserver::progress(const Progress& progress) {
   if (options_.quiet) return;
-  if (const std::string time_estimate = std::exchange(time_estimate_, {}); !time_estimate.empty())
-    print_error(time_estimate);
+  if (progress.total > 0) {
+    const std::string time_estimate = std::exchange(time_estimate_, {});
+    if (!time_estimate.empty()) remark(time_estimate);
+  }
   if (!options_.in_place) return;
   std::string line = progress.what;
   if (progress.groups > 1) line += fmt::format(" ({} of {})", progress.group + 1, progress.groups);
-  line += progress.total == 0 ? ": choosing a size"
-                              : fmt::format(": {} of {} cases", progress.done, progress.total);
+  if (progress.total > 0) line += fmt::format(": {} of {} cases", progress.done, progress.total);
   if (progress.left) line += fmt::format(", {} left", about(*progress.left));
   line_.show(line, options_.width);
 }
@@ -131,8 +132,8 @@ void RunObserver::keep(std::unique_ptr<JournalWriter> journal, std::size_t rows)
   journal_ = std::move(journal);
   const std::string file = options_.result->name().string();
   set_last_words(
-      fmt::format("interrupted; what was measured is in {0} and {0}.journal, from which "
-                  "--resume {0} goes on\n",
+      fmt::format("interrupted; what was measured is in {0} and {0}.journal: the same command with "
+                  "--resume {0} continues\n",
                   file));
   groups_finished_ = journal_->header().groups;
   rows_seen_ = rows;

@@ -8,6 +8,7 @@
 
 #include "app/device_set.hpp"
 #include "app/problems.hpp"
+#include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
@@ -170,7 +171,12 @@ RunRequest read_measurement(const Settings& settings, std::span<const SuiteInfo*
     request.session.stop = StopRule::quick();  // before --samples and --warmup change it
   read_fields(settings, run_options({}), request);
   const Given* strategy = settings.find("strategy");
-  request.session.strategies = parse_strategies(strategy != nullptr ? strategy->value : "all");
+  std::vector<std::string> repeated;
+  request.session.strategies =
+      parse_strategies(strategy != nullptr ? strategy->value : "all", &repeated);
+  for (const std::string& label : repeated)
+    print_error(
+        fmt::format("warning: {}: {} is given twice and measured once", strategy->from, label));
   request.requirements = read_requirements(settings);
   return request;
 }

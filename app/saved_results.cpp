@@ -122,9 +122,9 @@ fs::path resolved(const std::string& from, const std::string& text, std::size_t 
   if (index < all.size()) return all[index];
   const std::vector<fs::path> begun = saved_results(folder, true);
   const bool killed = !begun.empty() && std::find(all.begin(), all.end(), begun[0]) == all.end();
-  const std::string goes_on =
+  const std::string how_to_continue =
       killed ? "; the last run was killed before it had one: the same command with --resume last "
-               "goes on with it"
+               "continues it"
              : "";
   throw Error(
       ErrorKind::input,
@@ -132,12 +132,12 @@ fs::path resolved(const std::string& from, const std::string& text, std::size_t 
           ? fmt::format("{}: {}: {} has no result yet; run and links keep one there without -o; "
                         "expected: a file (./{} is "
                         "one too){}",
-                        from, text, folder.string(), text, goes_on)
+                        from, text, folder.string(), text, how_to_continue)
           : fmt::format("{}: {}: there {} in {}; expected: last{}, or a file{}", from, text,
                         all.size() == 1 ? "is 1 result" : fmt::format("are {} results", all.size()),
                         folder.string(),
                         all.size() == 1 ? "" : fmt::format(" to last~{}", all.size() - 1),
-                        goes_on));
+                        how_to_continue));
 }
 
 }  // namespace

@@ -24,6 +24,15 @@ std::vector<ConfigEntry> config_entries(const std::string& file) {
   }
 }
 
+// Returns the name of the option that `option` is an alias of, as the layer of `given` writes it.
+std::string name_now(const OptionSpec& option, const Given& given) {
+  OptionSpec now = option;
+  now.name = option.alias_of;
+  return given.layer == Given::Layer::flag          ? flag_of(now)
+         : given.layer == Given::Layer::environment ? variable_of(now)
+                                                    : now.name;
+}
+
 }  // namespace
 
 std::string flag_of(const OptionSpec& option) { return "--" + option.name; }
@@ -51,6 +60,10 @@ void Settings::offer(const OptionSpec& option, Given given) {
   }
   if (!option.unit.empty())
     given.value = std::to_string(parse_count(given.from, given.value)) + option.unit;
+  if (!option.alias_of.empty() && option.is_former)
+    notices_.push_back(fmt::format("{} is now {}{}; the old name is removed in the next version",
+                                   given.from, name_now(option, given),
+                                   option.unit.empty() ? "" : " (" + given.value + ")"));
   given_.try_emplace(name, std::move(given));
 }
 

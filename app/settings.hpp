@@ -63,6 +63,7 @@ struct OptionSpec {
   std::string unit = {};
   std::string refusal = {};              // why nothing accepts it any more, and what to use instead
   std::vector<std::string> suites = {};  // those that have it; empty: it is no suite's option
+  bool is_former = true;                 // an alias is an old name, whose use gets a notice
   bool is_hidden() const { return !alias_of.empty() || !refusal.empty(); }
 };
 
@@ -110,6 +111,8 @@ class Settings {
   // value of an alias is given to its option. Throws Error(usage) if one layer gives both, if an
   // alias with a unit has a value that is not a whole number, and for an option that is refused.
   void offer(const OptionSpec& option, Given given);
+  // Returns a line per old name that was given, with the name that replaces it.
+  const std::vector<std::string>& notices() const { return notices_; }
   // Sets the value of an option, whatever was given before.
   void replace(const std::string& name, std::string value) {
     given_[name] = {std::move(value), "--" + name, Given::Layer::flag};
@@ -117,6 +120,7 @@ class Settings {
 
  private:
   std::map<std::string, Given, std::less<>> given_;
+  std::vector<std::string> notices_;
 };
 
 // Returns the given word, one of `accepted`; the first of them when not given.

@@ -44,10 +44,6 @@ unsigned width(const Environment& environment) {
   return TableStyle{}.width;
 }
 
-// Names of columns in earlier versions.
-constexpr std::pair<const char*, const char*> kOldColumns[] = {
-    {"speedup", "gain"}, {"efficiency", "of-ideal"}, {"bottleneck", "held-back-by"}};
-
 std::vector<std::string> chosen_columns(const Settings& settings,
                                         const std::vector<std::string>& all) {
   const Given* given = settings.find("columns");
@@ -55,7 +51,7 @@ std::vector<std::string> chosen_columns(const Settings& settings,
   std::vector<std::string> accepted = all, chosen;
   accepted.emplace_back("all");
   for (std::string name : split_commas(given->value)) {
-    for (const auto& [old, now] : kOldColumns) {
+    for (const auto& [old, now] : kColumnsOfMetrics) {  // their names in earlier versions
       if (name != old || std::find(all.begin(), all.end(), now) == all.end()) continue;
       print_error(fmt::format("{}: {} is now called {}", given->from, old, now));
       name = now;

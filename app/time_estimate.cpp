@@ -12,13 +12,11 @@ namespace mgpu {
 namespace {
 
 // All times are in seconds.
-constexpr double kAroundCase = 0.25;   // probes, checking the result
-constexpr double kWarmUp = 2;          // samples that do not count, of each case
-constexpr double kAroundProblem = 1;   // inputs, kernels that were built before
-constexpr double kRateOfCpu = 0.5;     // its rate is measured in each run
-constexpr double kUnknownProblem = 5;  // inputs, their reference, building kernels
-// Times on GPUs vary so little that the minimum number of samples mostly suffices.
-constexpr double kUnknownSample = 0.1;
+constexpr double kAroundCase = 0.25;  // probes, checking the result
+constexpr double kWarmUp = 2;         // samples that do not count, of each case
+constexpr double kAroundProblem = 1;  // inputs, kernels that were built before
+constexpr double kRateOfCpu = 0.5;    // its rate is measured in each run
+constexpr double kUnknownSample = 0;  // for a lower bound
 
 bool has_mode(const Problem& problem, Mode mode) {
   return std::find(problem.suite->modes.begin(), problem.suite->modes.end(), mode) !=
@@ -77,7 +75,7 @@ double time_of_split(std::span<const double> alone, std::size_t count, bool equa
   return equal ? slowest / static_cast<double>(count) : 1 / rates;
 }
 
-// Returns the time of a case whose samples take so long.
+// Returns the time of a case whose samples take so long; with kUnknownSample a lower bound.
 double time_of_case(const StopRule& stop, bool cpus, double sample) {
   constexpr double kFewest = 3;
   // Intervals on a CPU rarely become narrow enough before the stop rule's limit, as other programs
@@ -88,7 +86,7 @@ double time_of_case(const StopRule& stop, bool cpus, double sample) {
                       seconds(stop.most_time));
   const double samples = stop.exactly > 0 ? static_cast<double>(stop.exactly) * sample
                                           : std::max(kFewest * sample, enough);
-  return samples + kWarmUp * sample + kAroundCase;
+  return samples + kWarmUp * sample + (sample > 0 ? kAroundCase : 0);
 }
 
 // Returns the time of all cases of the problem in one mode. A single-device strategy needs no
@@ -189,11 +187,12 @@ std::size_t groups_to_measure(const SessionOptions& session) {
   return groups - std::min(groups, session.continued ? session.continued->groups : 0);
 }
 
-std::optional<Nanos> expected_time(const SessionOptions& session) {
-  if (session.sizes_within) return time_of_overview(session);
+std::optional<ExpectedTime> expected_time(const SessionOptions& session) {
+  if (session.sizes_within) return ExpectedTime{time_of_overview(session)};
   const bool cpus = std::any_of(session.devices.begin(), session.devices.end(),
                                 [](const Device& d) { return d.is_cpu(); });
   double time = 0;
+  bool at_least = false;
   std::size_t earlier = session.continued ? session.continued->groups : 0;
   for (const Problem& problem : session.problems) {
     const auto groups =
@@ -204,28 +203,33 @@ std::optional<Nanos> expected_time(const SessionOptions& session) {
     if (groups == finished) continue;
     const std::optional<KnownTimes> known = known_times(session, problem);
     if (!known && session.stop.exactly > 0) return std::nullopt;
-    time += known ? known->host + kAroundProblem : kUnknownProblem;
+    at_least |= !known;
+    if (known) time += kAroundProblem + known->host;
     if (known && cpus) time += kRateOfCpu * static_cast<double>(session.devices.size());
     time += static_cast<double>(groups - finished) * time_of_group(session, known, cpus);
   }
-  return session.time_limit ? std::min(*session.time_limit, from_seconds(time))
-                            : from_seconds(time);
+  if (session.time_limit && *session.time_limit <= from_seconds(time))
+    return ExpectedTime{*session.time_limit};
+  return ExpectedTime{from_seconds(time), at_least};
 }
 
 std::string time_estimate(const SessionOptions& session) {
   const std::size_t strategies = session.strategies.size(),
                     cases = groups_to_measure(session) * cases_of_group(session);
-  const auto time = expected_time(session);
+  const auto expected = expected_time(session);
+  std::string time = expected ? about(expected->time) : "";
+  if (expected && expected->at_least)  // a bound below a second says nothing
+    time = time.starts_with("about ") ? time.replace(0, 5, "at least") : "";
   if (session.sizes_within)
     return fmt::format(
         "an overview of {} suites, {} (run SUITE measures one, run --full all)\non {}",
-        session.problems.size(), about(*time), devices_in_words(session));
+        session.problems.size(), time, devices_in_words(session));
   return fmt::format("measuring {}, {}, under {}{}: {} case{}{}\non {}", suites_in_words(session),
                      modes_in_words(session),
                      strategies == 1 ? session.strategies.front().label()
                                      : fmt::format("{} strategies", strategies),
                      session.devices.size() > 1 ? " and on each device alone" : "", cases,
-                     cases == 1 ? "" : "s", time ? ", " + about(*time) : "",
+                     cases == 1 ? "" : "s", time.empty() ? "" : ", " + time,
                      devices_in_words(session));
 }
 

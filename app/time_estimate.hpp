@@ -20,13 +20,18 @@ std::size_t groups_to_measure(const SessionOptions& session);
 // Returns the number of rows of all tables, with those of an earlier run.
 std::size_t rows_of_session(const SessionOptions& session);
 
+struct ExpectedTime {
+  Nanos time{};
+  bool at_least = false;  // a lower bound, as the rate of a problem is not known
+};
+
 // Estimates the run time from the stop rule and the rates of the devices, with allowances for the
-// work around samples. Without rates a sample is taken to last 0.1 s; none if -n sets the number of
-// samples then.
-std::optional<Nanos> expected_time(const SessionOptions& session);
+// work around samples. Without rates samples count for the least time that the stop rule asks for;
+// none if -n sets their number then.
+std::optional<ExpectedTime> expected_time(const SessionOptions& session);
 
 // Returns "measuring merkle, msm, resident and end to end, under 11 strategies: 44 cases, about 4
-// min", and a line with the devices.
+// min" (or "at least 4 min"), and a line with the devices.
 std::string time_estimate(const SessionOptions& session);
 
 }  // namespace mgpu

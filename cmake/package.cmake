@@ -68,4 +68,6 @@ foreach(component runtime development ${mgpu_mpi_plugins})
 endforeach()
 install(PROGRAMS scripts/ci/gate.sh DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/mgpu-bench/examples COMPONENT runtime)
 install(FILES scripts/ci/github-performance.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/mgpu-bench/examples COMPONENT runtime)
+# `mgpu-bench init` names this file.
+install(FILES suites/kernel/README.md DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/mgpu-bench RENAME kernel.md COMPONENT runtime)
 include(CPack)

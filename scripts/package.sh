@@ -34,6 +34,8 @@ trap 'rm -rf "$room"' EXIT
 for package in build/release/packages/*.deb; do dpkg-deb -x "$package" "$room/root"; done
 results=$PWD/results
 scripts=$room/root/usr/share/mgpu-bench/scripts
+page=$("$room/root/usr/bin/mgpu-bench" init suites/kernel/examples/saxpy/saxpy.cl 2>/dev/null | grep -o '/usr/share/doc/[a-z/-]*\.md')
+[[ -f $room/root$page ]] || { echo "package.sh: the page $page that mgpu-bench init names is missing" >&2; exit 1; }
 (cd / && "$scripts/recompute.py" "$results/h200/merkle-2-slow3.json.gz" >/dev/null)
 for drawn in matplotlib:plot.py:h200/merkle-2-slow3:plots matplotlib:plot.py:h100/nodes-matrix:plots matplotlib:plot.py:h100/campaign/links:plots \
   plotly:report_html.py:h200/merkle-2-slow3:page.html; do

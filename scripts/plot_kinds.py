@@ -104,7 +104,8 @@ def strategies(group, look):
     unit = duration_axis(axes.xaxis, longest)
     axes.set(yticks=range(len(cases)), yticklabels=[case.told + case.marks for case in cases], xlim=(0, 1.02 * longest),
              ylim=(len(cases) - 0.4, -1.2),
-             xlabel=f"time, {unit}: median, 95 % interval, samples as ticks; \u2605: {'fastest' if len(leaders) == 1 else 'among the fastest'}")
+             xlabel=f"time, {unit}: median, 95 % interval, samples as ticks" +
+             (f"; \u2605: {'fastest' if len(leaders) == 1 else 'among the fastest'}" if leaders else ""))
     headline(figure, f"Strategies on {plural(good[0].n, 'device')}", group.title)
     axes.grid(axis="y", visible=False)
     legend_below(figure, axes, 2, cases)

@@ -98,6 +98,10 @@ bool is_at(int fd, const fs::path& path) {
   return ::fstat(fd, &mine) == 0 && ::stat(path.c_str(), &there) == 0 && same_file(mine, there);
 }
 
+fs::path lock_of(const Target& target) {
+  return target.path.parent_path() / (companion(target.path) + ".lock");
+}
+
 // Removes temporaries of killed processes, which hold no locks any more. Best effort: without locks
 // on the file system this cannot tell.
 void remove_stale(const fs::path& target) {
@@ -325,11 +329,21 @@ bool OutputFiles::take_standard_output() const {
                      [](const auto& one) { return one->file.is_standard_output(); });
 }
 
+bool FileLock::is_held(const fs::path& file) {
+  const Target target = target_of(file);
+  if (target.in_place) return false;
+  const int fd = ::open(lock_of(target).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
+  if (fd < 0) return false;
+  const bool held = ::flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(fd);
+  return held;
+}
+
 FileLock::FileLock(const fs::path& file) {
   const Target target = target_of(file);
   if (target.in_place) return;
   make_parents(file, target.path);
-  path_ = target.path.parent_path() / (companion(target.path) + ".lock");
+  path_ = lock_of(target);
   for (;;) {
     fd_ = ::open(path_.c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0666);
     if (fd_ < 0) refuse(file, errno);

@@ -53,6 +53,8 @@ class FileLock {
  public:
   // Throws Error(usage) that names `file` and the process when another process has it.
   explicit FileLock(const std::filesystem::path& file);
+  // Tells whether a process, this one too, has the lock of this file. Writes nothing.
+  static bool is_held(const std::filesystem::path& file);
   FileLock(FileLock&& other) noexcept;
   FileLock& operator=(FileLock&&) = delete;
   ~FileLock();

@@ -77,7 +77,8 @@ std::size_t distance(std::string_view a, std::string_view b) {
 std::string did_you_mean(std::string_view name, std::span<const std::string> known) {
   const std::string* nearest = nullptr;
   // With this many mistakes it is a different word.
-  std::size_t least = std::max<std::size_t>(2, name.size() / 3) + 1;
+  constexpr std::size_t kShort = 5;
+  std::size_t least = std::max<std::size_t>(name.size() < kShort ? 1 : 2, name.size() / 3) + 1;
   for (const std::string& one : known) {
     if (name.size() > 2 * one.size() + 2) continue;
     const std::size_t mistakes = distance(name, one);

@@ -21,7 +21,7 @@ constexpr const char* kLeast = "least";
 // Predictions closer than this count as equal: they are about this accurate.
 constexpr double kSame = 0.03;
 constexpr const char* kTie =
-    "a tie (within 3 %): ties go to the strategy that `list strategies` has first";
+    "a tie (within 3 %): the simpler strategy is taken, the first in `mgpu-bench list strategies`";
 // Limit for choosing fewer devices, whose predictions use what was measured with all devices at
 // work: of five cases within 3 % on two and four H200, four took 4 to 13 % longer on fewer
 // (results/h200/predict-4-*.json of commit 1563308).
@@ -179,7 +179,7 @@ class Chooser {
 
   std::string against(const Candidate& other, const Candidate& chosen) const {
     const double more = seconds(other.predicted) / seconds(chosen.predicted) - 1;
-    if (std::abs(more) <= kNoDifference) return "no different";
+    if (std::abs(more) <= kNoDifference) return "within 1 %";
     return fmt::format("{:.{}f} % {}", std::abs(more) * 100, std::abs(more) < 0.1 ? 1 : 0,
                        more > 0 ? "longer" : "less");
   }
@@ -301,13 +301,14 @@ std::size_t fewest_devices(const StrategyParams& params) {
 const StrategyInfo& auto_strategy() {
   static const StrategyParam least{
       kLeast, 1, 1, 1 << 20, "fewest devices to choose, if there are as many", true};
-  static const StrategyInfo info{"auto",
-                                 "the strategy and the devices of least predicted time",
-                                 {least},
-                                 [](const StrategyParams& params) -> std::unique_ptr<Strategy> {
-                                   return std::make_unique<Auto>(fewest_devices(params));
-                                 },
-                                 {.simulates = true}};
+  static const StrategyInfo info{
+      "auto",
+      "the strategy and the devices of least predicted time; within 3 % the simplest strategy",
+      {least},
+      [](const StrategyParams& params) -> std::unique_ptr<Strategy> {
+        return std::make_unique<Auto>(fewest_devices(params));
+      },
+      {.simulates = true}};
   return info;
 }
 

@@ -1,4 +1,4 @@
-// Scenario: devices and a piece of work that need not exist, as stated in a file or as estimated by
+// Scenario: hypothetical devices and work, as stated in a file or as estimated by
 // an earlier run. Plain data: reading files is in lib/report, simulating a session of it in
 // lib/session/simulated.hpp.
 #pragma once

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cmath>
 #include <optional>
+#include <set>
 
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
@@ -125,8 +126,10 @@ StrategyChoice strategy_with(bool StrategyTraits::*trait) {
   return with_defaults(*found);
 }
 
-std::vector<StrategyChoice> parse_strategies(std::string_view text) {
+std::vector<StrategyChoice> parse_strategies(std::string_view text,
+                                             std::vector<std::string>* repeated) {
   std::vector<StrategyChoice> choices;
+  std::set<std::string> named;
   const auto add = [&](StrategyChoice choice) {
     const auto same = [&](const StrategyChoice& other) { return other.label() == choice.label(); };
     if (std::none_of(choices.begin(), choices.end(), same)) choices.push_back(std::move(choice));
@@ -139,7 +142,10 @@ std::vector<StrategyChoice> parse_strategies(std::string_view text) {
     if (term == "all") {
       for (const StrategyInfo& info : all_strategies()) add(with_defaults(info));
     } else {
-      add(parse_term(term));
+      StrategyChoice choice = parse_term(term);
+      if (!named.insert(choice.label()).second && repeated != nullptr)
+        repeated->push_back(choice.label());
+      add(std::move(choice));
     }
   }
   return choices;

@@ -95,7 +95,9 @@ StrategyChoice strategy_with(bool StrategyTraits::*trait);
 
 // Parses "all", or names separated by commas, each with its parameters after colons:
 // "equal,dynamic:chunks=32". Throws Error(usage) naming the unknown name, parameter or value out of
-// range, and what is expected. Repeats (same label) are dropped.
-std::vector<StrategyChoice> parse_strategies(std::string_view text);
+// range, and what is expected. Repeats (same label) are dropped; `repeated` gets the labels that
+// were given twice by name.
+std::vector<StrategyChoice> parse_strategies(std::string_view text,
+                                             std::vector<std::string>* repeated = nullptr);
 
 }  // namespace mgpu

@@ -77,6 +77,18 @@ std::string work_of(const Problem& problem) {
   return work;
 }
 
+std::string work_in_words(const Problem& problem) {
+  using Kind = SuiteOption::Kind;
+  std::string words = problem.suite->name;
+  for (const SuiteOption& option : problem.suite->options) {
+    const auto given = problem.params.options.find(option.name);
+    const bool matters = option.kind == Kind::name || problem.suite->descriptors;
+    if (matters && given != problem.params.options.end() && given->second != option.values.front())
+      words += " --" + option.name + ' ' + given->second;
+  }
+  return words;
+}
+
 namespace {
 
 std::uint64_t full_size_of_cpus(const SuiteInfo& suite) {

@@ -24,6 +24,9 @@ using SuiteRates = std::map<std::pair<std::string, std::string>, SuiteRate>;
 // Returns the suite with those of its options that are names: everything that changes the work of
 // an item apart from its size. Sizes, numbers and data do not change the rate of a full device.
 std::string work_of(const Problem& problem);
+// Returns the same for messages: the suite, and those of its options that are not at their
+// defaults, as on a command line: "kernel --kernel dot.toml".
+std::string work_in_words(const Problem& problem);
 
 // Returns the same work in a size that fills the device, a CPU or a GPU. If it is enlarged for a
 // GPU to exceed its caches, it takes at most `most` bytes.

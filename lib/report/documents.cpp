@@ -85,7 +85,7 @@ const Description<DevicesDocument>& description<DevicesDocument>() {
       {document_id<D, kDevicesId>(), field<&D::devices>("devices"),
        field<&D::warnings>("warnings", "those printed on standard error")},
       "The devices in the order of their ranks: the best first, or as -d names them. Nothing was "
-      "measured for it. What a device does not tell is null. "
+      "measured for it. A fact that a device does not report is null. "
       "These are all keys of this version of the tool: another may have more."};
   return kDevices;
 }
@@ -311,7 +311,8 @@ const Description<ListedPlan>& description<ListedPlan>() {
                [](const Field<P>&, JsonValue&) { return object_schema(""); }),
        field<&P::mode>("mode", "resident, end_to_end, or a mode of the suite's own"),
        computed<[](const P& plan) { return plan.choice.chosen.strategy->name; }>(
-           "strategy", "the one of least predicted time, with its default parameters"),
+           "strategy",
+           "the simplest one within 3 % of the least predicted time, with its default parameters"),
        field<&P::devices>("devices", "ids of those it would use, in the order of the set"),
        field<&P::items>("items", "shares of these devices; empty: not known before the sample"),
        field<&P::bottleneck>("bottleneck",
@@ -321,8 +322,7 @@ const Description<ListedPlan>& description<ListedPlan>() {
        field<&P::choice, &PlanChoice::reasons>("reasons", "sentences"),
        field<&P::choice, &PlanChoice::considered>(
            "considered",
-           "all there was to choose from, the best first; the fastest so many devices of the set "
-           "each")},
+           "all candidates, the best first; a candidate on N devices takes the N fastest ones")},
       "Its other key is what --size counts in this suite (leaves; list suites: size_counts), with "
       "the size.",
       nullptr,

@@ -92,7 +92,8 @@ const Description<PlanRecord>& description<PlanRecord>() {
                 "for each node that covers it"),
             field_as<Whole<std::uint32_t, 1>, kWork, &PlannedWork::rounds>(
                 "rounds",
-                "it goes in so many, in all of which items cost what is estimated; absent: in none")
+                "iterations of the work, in which all items together cost what is estimated; "
+                "absent: none")
                 .if_any(),
             group<P>(
                 "exchange",
@@ -109,9 +110,9 @@ const Description<PlanRecord>& description<PlanRecord>() {
                  computed<[](const P& plan) { return plan.estimates.exchange.links; }>("links"),
                  field_as<Whole<std::uint32_t, 1>, kEstimates, &SetEstimates::exchange,
                           &ExchangeEstimate::rounds>("rounds",
-                                                     "after so many of its rounds each sends "
-                                                     "halo_bytes to its neighbours; absent: it has "
-                                                     "none")
+                                                     "number of iterations per exchange, in which "
+                                                     "each device sends halo_bytes to its "
+                                                     "neighbours; absent: there is none")
                      .if_any(),
                  field_as<GivenItems, kEstimates, &SetEstimates::exchange, &ExchangeEstimate::halo>(
                      "halo_bytes")

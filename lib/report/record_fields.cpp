@@ -259,7 +259,8 @@ template <>
 const Description<RebalanceRecord::Move>& description<RebalanceRecord::Move>() {
   using Move = RebalanceRecord::Move;
   static const Description<Move> kMove{
-      {field_as<Whole<std::uint32_t, 1>, &Move::round>("round", "rounds done when borders moved"),
+      {field_as<Whole<std::uint32_t, 1>, &Move::round>("round",
+                                                       "iterations done before this rebalancing"),
        field<&Move::shares>("shares", "items of each device since")}};
   return kMove;
 }
@@ -328,7 +329,7 @@ const Description<Findings::Curve>& description<Findings::Curve>() {
       nullptr,
       [](const JsonReader& json, Findings::Curve& curve) {
         if (curve.rounds.size() != curve.values.size())
-          json.at("values").fail("as many as rounds expected");
+          json.at("values").fail("one per iteration expected");
       }};
   return kCurve;
 }
@@ -339,9 +340,9 @@ const Description<Findings>& description<Findings>() {
       {field<&Findings::figures>("figures"),
        field<&Findings::milestones>(
            "milestones",
-           "what was reached when so many rounds were done; time_ns: the part of the median "
-           "sample's time that they are of all rounds"),
-       field<&Findings::curves>("curves", "values when so many rounds were done")}};
+           "what was reached after a number of iterations; time_ns: their part of the median "
+           "sample's time"),
+       field<&Findings::curves>("curves", "values after numbers of iterations")}};
   return kFindings;
 }
 
@@ -774,7 +775,7 @@ const Description<Report>& description<Report>() {
   static const Description<Report> kReport{
       {document_id<Report, kResultId>(),
        field<&Report::complete>("complete",
-                                "false while the run goes on, or when it was interrupted"),
+                                "false while the run continues, or if it was interrupted"),
        field<&Report::id>("id",
                           "by which the journal next to the file until the run is "
                           "complete knows it")

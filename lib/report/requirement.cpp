@@ -14,6 +14,7 @@
 #include "lib/report/case_name.hpp"
 #include "lib/report/metric_interval.hpp"
 #include "lib/report/run_groups.hpp"
+#include "lib/report/table_writer.hpp"
 
 namespace mgpu {
 
@@ -38,8 +39,11 @@ bool known_scope(const std::string& scope) {
                      [&](const StrategyInfo& s) { return s.name == scope; });
 }
 
-// Returns the metric of this name, or of the column of a table: "comm" is comm_share.
+// Returns the metric of this name, or of the column of a table: "comm" is comm_share, "gain"
+// speedup.
 const MetricInfo* metric_named(const std::string& name) {
+  for (const auto& [metric, column] : kColumnsOfMetrics)
+    if (name == column) return find_metric(metric);
   for (const char* ending : {"", "_share", "_percent"})
     if (const MetricInfo* metric = find_metric(name + ending)) return metric;
   return nullptr;
@@ -62,8 +66,10 @@ double parse_bound(std::string_view from, std::string_view whole, const std::str
   if (unit == "%" && !percent && given != metric->name)
     refuse(from, whole, fmt::format("a percentage, as in {}<=10%", given));
   constexpr double kMostEfficient = 2;
-  if (given == "efficiency" && !percent && bound > kMostEfficient)
-    refuse(from, whole, "a fraction or a percentage, as in efficiency>=0.9 or efficiency>=90%");
+  if (metric != nullptr && metric->name == std::string_view("efficiency") && !percent &&
+      bound > kMostEfficient)
+    refuse(from, whole,
+           fmt::format("a fraction or a percentage, as in {0}>=0.9 or {0}>=90%", given));
   return percent && unit == "1" ? bound / 100 : bound;
 }
 
@@ -166,6 +172,7 @@ std::vector<Requirement> parse_requirements(std::string_view from, std::string_v
 std::vector<Miss> misses(const Report& report, const std::vector<Requirement>& requirements) {
   std::vector<Miss> all;
   const bool exact = report.environment.contains("simulated");
+  const Titles titles(report);
   for (const Requirement& r : requirements) {
     const std::vector<const RunRecord*> runs = in_scope(report, r.scope);
     const auto lost = static_cast<double>(report.faults.size());
@@ -180,11 +187,13 @@ std::vector<Miss> misses(const Report& report, const std::vector<Requirement>& r
       std::string why = exact ? "" : impossible(*run, r.metric);
       if (why.empty() && reached && !exact) why = undecided(*run, r);
       if (why.empty() && reached) continue;
-      all.push_back({static_cast<std::size_t>(run - report.runs.data()),
-                     fmt::format("{}: {} is {}{}, required is {}", case_name(*run), r.metric,
-                                 in_words(r.metric, value),
-                                 why.empty() ? "" : " (inconclusive: " + why + ")", r.text),
-                     !why.empty()});
+      all.push_back(
+          {static_cast<std::size_t>(run - report.runs.data()),
+           fmt::format("{}, {} on {} device{}: {} is {}{}, required is {}", titles.of(*run),
+                       strategy_label(*run), asked_for(*run), asked_for(*run) == 1 ? "" : "s",
+                       r.metric, in_words(r.metric, value),
+                       why.empty() ? "" : " (inconclusive: " + why + ")", r.text),
+           !why.empty()});
     }
   }
   return all;

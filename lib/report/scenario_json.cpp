@@ -337,7 +337,7 @@ const Description<GivenScenario>& description<GivenScenario>() {
            "the one that --peer names. pairs: those that differ, one way each. Defaults: direct, "
            "no limit, 0"),
        field<kScenario, &S::nodes>("nodes").if_any(), field<&G::work>("work")},
-      "Devices and a piece of work that need not exist. A slice of k items takes transfer_ns + k * "
+      "Hypothetical devices and work. A slice of k items takes transfer_ns + k * "
       "in_bytes / up in the device's upload queue, launch_ns + k / items_per_s but at least "
       "minimum_slice_ns in its compute queue, first_slice_discount_ns less if it is the sample's "
       "first, and transfer_ns + k * out_bytes / down in its download queue; resident samples only "

@@ -1,5 +1,5 @@
-// Summarises one problem in several sizes: how the rate depends on the size, and from which size on
-// more devices are faster.
+// Summarises one problem in several sizes: how the rate depends on the size, and the size from
+// which more devices are faster.
 #pragma once
 
 #include <optional>
@@ -44,7 +44,7 @@ std::vector<SizeSweep> size_sweeps(const Report& report);
 // table.
 bool is_sweep(const Report& report);
 
-// Returns, for each count above 1, from which size on it is faster than any smaller count, by more
+// Returns, for each count above 1, the size from which it is faster than any smaller count, by more
 // than the noise, at that and all larger sizes.
 std::vector<std::string> sweep_sentences(const SizeSweep& sweep);
 

@@ -265,11 +265,14 @@ std::string why_no_verdict(const RunGroup& group) {
   }
   RowNotes reasons;
   const std::vector<std::string> names = group.names();
+  std::vector<std::string> measured;
+  for (std::size_t k = 0; k < group.runs.size(); ++k)
+    if (!is_inapplicable(*group.runs[k])) measured.push_back(names[k]);
   for (const std::size_t k : group.ranked(Rank::unknown))
     reasons.add(why_unranked(*group.runs[k]), names[k]);
   std::vector<std::string> words;
   reasons.each([&](const std::string& what, const std::vector<std::string>& rows) {
-    words.push_back(RowNotes::with_rows(what, rows, names));
+    words.push_back(RowNotes::with_rows(what, rows, measured));
   });
   return fmt::format("No verdict: {}{}.", fmt::join(words, "; "), what_helps(group));
 }

@@ -14,6 +14,10 @@
 
 namespace mgpu {
 
+// Columns whose name is not that of the metric that they show: metric, column.
+inline constexpr std::pair<const char*, const char*> kColumnsOfMetrics[] = {
+    {"speedup", "gain"}, {"efficiency", "of-ideal"}, {"bottleneck", "held-back-by"}};
+
 struct TableStyle {
   unsigned width = 100;  // columns of the terminal
   bool color = false;    // colour never carries information alone
@@ -76,7 +80,7 @@ struct SummaryLine {
   std::string title, text;
 };
 // Returns the "summary" of a result file: the verdict of each table, and what happened in its
-// samples; for a sweep of sizes, from which size on more devices are faster.
+// samples; for a sweep of sizes, the size from which more devices are faster.
 std::vector<SummaryLine> summary_of(const Report& report);
 
 // Collects notes on the rows of a table, each once, with the rows it is about. Internal to

@@ -210,7 +210,7 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
   }
   for (std::size_t i = 0; i < devices.size(); ++i) {
     if (rows[i].rate || devices[i].is_cpu() != cpus) continue;
-    announce(begins, rows[i].work + " on " + devices[i].id);
+    announce(begins, work_in_words(problem) + " on " + devices[i].id);
     std::unique_ptr<OpenDevice> open;
     try {
       if (work.workloads.empty()) work = work_of_reference_size(backend, problem, cpus, room);
@@ -226,12 +226,12 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
       if (!rows[i].rate) continue;
       rows[i].origin = CalibrationOrigin::measured;
       if (rows[i].rate->in_part)
-        warnings.push_back("the rate of " + rows[i].work + " on " + devices[i].id +
+        warnings.push_back("the rate of " + work_in_words(problem) + " on " + devices[i].id +
                            " is that of a part of the reference problem, not verified: all of it "
                            "would take more than 10 s");
       if (const auto load = other_load_above(watch.take(), kMostLoad)) {
         rows[i].rate->busy = true;
-        warnings.push_back("the rate of " + rows[i].work + " on " + devices[i].id +
+        warnings.push_back("the rate of " + work_in_words(problem) + " on " + devices[i].id +
                            " is a first estimate, measured again next time: " + *load);
       }
       store.save_suite(devices[i], rows[i].work, *rows[i].rate, warnings);
@@ -242,7 +242,7 @@ void measure_suite(Backend& backend, Executor& executor, std::span<const Device>
       }
       const bool of_the_user = error.kind() == ErrorKind::input || error.kind() == ErrorKind::usage;
       if (error.kind() == ErrorKind::interrupted || of_the_user) throw;
-      warnings.push_back(rows[i].work + " is not calibrated on " + devices[i].id + ": " +
+      warnings.push_back(work_in_words(problem) + " is not calibrated on " + devices[i].id + ": " +
                          error.what());
     }
   }
@@ -320,12 +320,12 @@ std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const 
       row.origin = CalibrationOrigin::cached;
       continue;
     }
-    announce(begins, "the noise of " + row.work);
+    announce(begins, "the noise of " + work_in_words(problem));
     try {
       const std::optional<Noise> noise = measure_noise(backend, problem, devices);
       if (!noise) continue;
       if (const auto why = why_not_kept(*noise)) {
-        warnings.push_back("the noise of " + row.work + " was not cached: " + *why +
+        warnings.push_back("the noise of " + work_in_words(problem) + " was not cached: " + *why +
                            "; calibrate on an idle machine");
         continue;
       }
@@ -334,7 +334,8 @@ std::vector<NoiseCalibration> calibrate_noise(Backend& backend, std::span<const 
       store.save_noise(devices, row.work, *row.share, warnings);
     } catch (const Error& error) {
       if (error.kind() == ErrorKind::interrupted) throw;
-      warnings.push_back("the noise of " + row.work + " is not known: " + error.what());
+      warnings.push_back("the noise of " + work_in_words(problem) +
+                         " is not known: " + error.what());
     }
   }
   drop_repeats(warnings);
@@ -358,7 +359,7 @@ void add_cached_rates(const Problem& problem, std::span<const Device> devices,
     const auto rate = store.load_suite(device, work, warnings);
     if (!rate) continue;
     if (rate->busy)
-      warnings.push_back("the rate of " + work + " on " + device.id +
+      warnings.push_back("the rate of " + work_in_words(problem) + " on " + device.id +
                          " was measured while other programs used most of the cores; mgpu-bench "
                          "calibrate measures it again");
     rates[{work, device.id}] = *rate;

@@ -29,8 +29,8 @@ struct Noise {
 std::optional<Noise> measure_noise(Backend& backend, const Problem& problem,
                                    std::span<const Device> devices);
 
-// Returns why this figure is that of a busy machine, and not of the devices and the work: "medians
-// of the same work lay 118 % apart, ...". None if it can be cached.
+// Returns why this figure is that of a busy machine, and not of the devices and the work: "repeated
+// medians differed by 118 % ...". None if it can be cached.
 std::optional<std::string> why_not_kept(const Noise& noise);
 
 }  // namespace mgpu

@@ -12,10 +12,10 @@
 
 namespace mgpu {
 
-// Progress of a session within the cases of one problem and mode.
+// Progress of a session within the cases of one problem and mode, or before them.
 struct Progress {
-  std::string what;                   // "merkle resident"
-  std::size_t done = 0, total = 0;    // cases of the group
+  std::string what;                   // "merkle resident"; before cases: "merkle: choosing a size"
+  std::size_t done = 0, total = 0;    // cases of the group; 0: before them
   std::size_t group = 0, groups = 1;  // index of the group, and number of groups
   std::optional<Nanos> left = {};     // estimate for the whole session; none: not known yet
 };

@@ -102,8 +102,8 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
     return i < options.handicaps.size() ? options.handicaps[i] : Handicap{};
   };
   if (const auto missing = first_uncalibrated(options))
-    throw Error(ErrorKind::usage,
-                "plan: " + work + " has not been measured on device " + missing->device);
+    throw Error(ErrorKind::usage, "plan: " + work_in_words(problem) +
+                                      " has not been measured on device " + missing->device);
   std::vector<Device> devices;
   std::vector<std::unique_ptr<OpenDevice>> open;
   for (std::size_t i = 0; i < options.devices.size(); ++i) {

@@ -219,7 +219,8 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
     SuiteRates trials;
     if (options.sizes_within) {
       if (const auto shorten = asked.suite->optional.make_short) shorten(asked.params);
-      observer.progress({asked.suite->name, 0, 0, number, count_groups(options)});
+      observer.progress(
+          {asked.suite->name + ": choosing a size", 0, 0, number, count_groups(options)});
       asked.params.size = asked.suite->quick_size;
       if (!give_up_at || backend.now() < *give_up_at)
         asked.params.size = size_by_trials(backend, executor, asked, variants,
@@ -227,6 +228,8 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
                                            *options.sizes_within, options.verify, trials, failed);
       if (asked.suite->optional.resolve != nullptr) asked.suite->optional.resolve(asked.params);
     }
+    observer.progress({asked.suite->name + ": preparing inputs and kernels", 0, 0, number,
+                       count_groups(options)});
     const Problem problem = settled(
         asked, backend, devices, options.peer,
         settled_earlier(options, number, groups_of(options.problems[index], options)), observer);

@@ -250,7 +250,7 @@ SuiteInfo scenario_suite(const Scenario& scenario) {
   info.name = scenario.work.name;
   if (!info.name.starts_with("simulated"))
     info.name = info.name.empty() ? "simulated" : "simulated " + info.name;
-  info.summary = "the work of a scenario, on devices that need not exist";
+  info.summary = "the work of a scenario, on hypothetical devices";
   info.size_name = scenario.work.size_name;
   info.default_size = scenario.work.size > 0 ? scenario.work.size : scenario.work.items;
   info.modes = {Mode::resident, Mode::end_to_end};

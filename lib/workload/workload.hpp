@@ -301,12 +301,13 @@ struct SuiteInfo {
     std::vector<std::map<std::string, std::string>> (*swept)(
         const std::map<std::string, std::string>& options) = nullptr;
     // Request of `init`: the kernel file, entry and build options for which a descriptor is
-    // written, and the file of the descriptor, if any. make_template returns its text, and throws
-    // Error(input), Error(unsupported).
+    // written, and the file of the descriptor, if any. make_template calls `builds` before it
+    // compiles the kernel, returns the text, and throws Error(input), Error(unsupported).
     struct TemplateRequest {
       std::filesystem::path file;
       std::string entry, options;
       std::filesystem::path descriptor;
+      std::function<void()> builds;
     };
     std::string (*make_template)(DeviceResources&, const TemplateRequest&) = nullptr;
     std::string shown = {};  // value of the option in an overview of all suites

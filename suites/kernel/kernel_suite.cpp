@@ -138,7 +138,7 @@ std::vector<std::map<std::string, std::string>> swept(
 
 std::string make_template(DeviceResources& device,
                           const SuiteInfo::Descriptors::TemplateRequest& from) {
-  return skeleton(device, from.file, from.entry, from.options, from.descriptor);
+  return skeleton(device, from);
 }
 
 std::unique_ptr<Workload> make(const SuiteParams& params) {

@@ -59,7 +59,7 @@ std::string argument_text(const KernelParameter& one, std::size_t number) {
   const auto known = element_type(type);
   std::string text = fmt::format(
       "[[args]]  # {}\nname = {}\n",
-      one.type.empty() ? "of a type that this driver does not tell" : one.type, quoted(name));
+      one.type.empty() ? "of a type that this driver does not report" : one.type, quoted(name));
   if (one.space == Space::local)
     return text + "map = \"local\"\nbytes = 1024  # fill in: of a work-group\n";
   if (known) {
@@ -75,8 +75,8 @@ std::string argument_text(const KernelParameter& one, std::size_t number) {
   if (one.space == Space::constant)
     return text + "map = \"replicate\"\nsize = 1  # fill in: how many elements\n";
   text +=
-      "map = \"split\"  # fill in: item i is element i. Or replicate, halo, reduce, ..: "
-      "suites/kernel/README.md\n";
+      "map = \"split\"  # fill in: item i is element i. Or replicate, halo, slice, fixed, ragged, "
+      "reduce, append\n";
   if (one.is_const) return text + "fill = { kind = \"uniform\", seed = 1 }\n";
   return text +
          "access = \"write\"  # fill in: write, readwrite, or remove this line: read. What reduce "
@@ -103,9 +103,8 @@ std::vector<std::string> kernels_in(const std::string& text) {
   return names;
 }
 
-std::string skeleton(DeviceResources& device, const std::filesystem::path& file,
-                     const std::string& entry, const std::string& options,
-                     const std::filesystem::path& descriptor) {
+std::string skeleton(DeviceResources& device, const SuiteInfo::Descriptors::TemplateRequest& from) {
+  const auto& [file, entry, options, descriptor, builds] = from;
   std::string text;
   try {
     text = read_text_file(file);
@@ -125,6 +124,7 @@ std::string skeleton(DeviceResources& device, const std::filesystem::path& file,
                             in_quotes(chosen), list, did_you_mean(chosen, names)));
   const KernelSource source{file.string(),
                             fmt::format("#line 1 \"{}\"\n{}\n", file.string(), text)};
+  if (builds) builds();
   const auto made = device.foreign_kernel(
       source, chosen,
       options + " -I " + file.parent_path().string() + (file.has_parent_path() ? "" : "."));
@@ -134,8 +134,9 @@ std::string skeleton(DeviceResources& device, const std::filesystem::path& file,
           ? file.filename()
           : std::filesystem::proximate(file, std::filesystem::absolute(descriptor).parent_path());
   std::string draft = fmt::format(
-      "# How {} splits over devices. Lines with \"fill in\" are guesses; every key is in "
-      "suites/kernel/README.md.\n"
+      "# How {} splits over devices. Lines with \"fill in\" are guesses. Every key is explained in "
+      "suites/kernel/README.md,\n"
+      "# which packages install as /usr/share/doc/mgpu-bench/kernel.md.\n"
       "format = \"mgpu-kernel/1\"\n"
       "kernel = {}\n"
       "entry = {}\n"

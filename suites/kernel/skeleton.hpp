@@ -1,11 +1,10 @@
 // Drafts a descriptor from what the compiler reports of a kernel's parameters.
 #pragma once
 
-#include <filesystem>
 #include <string>
 #include <vector>
 
-#include "lib/workload/stream.hpp"
+#include "lib/workload/workload.hpp"
 
 namespace mgpu::kernel {
 
@@ -13,11 +12,9 @@ namespace mgpu::kernel {
 std::vector<std::string> kernels_in(const std::string& text);
 
 // Returns the descriptor's text, with comments on what to fill in. An empty `entry` means the only
-// kernel of the file. `descriptor`: the file that the text is for, which names the kernel's file
-// relative to itself; empty: it is in the same folder. Throws Error(input) if the file cannot be
-// read, or has no kernel or several; Error(unsupported) if it does not build.
-std::string skeleton(DeviceResources& device, const std::filesystem::path& file,
-                     const std::string& entry, const std::string& options,
-                     const std::filesystem::path& descriptor);
+// kernel of the file. The text names the kernel's file relative to `descriptor`, or, if that is
+// empty, as in the same folder. Throws Error(input) if the file cannot be read, or has no kernel or
+// several; Error(unsupported) if it does not build.
+std::string skeleton(DeviceResources& device, const SuiteInfo::Descriptors::TemplateRequest& from);
 
 }  // namespace mgpu::kernel

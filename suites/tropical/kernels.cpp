@@ -107,10 +107,10 @@ std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem
 
 Capacity no_kernel(const DeviceTraits& device, const Problem& problem) {
   Capacity none;
-  none.reason = (problem.kernel == "auto" ? "no kernel suits"
-                                          : "kernel \"" + problem.kernel + "\" does not suit") +
-                std::string(" this size and its work-groups, of up to ") +
-                std::to_string(device.max_work_group) + " work-items, and its local memory";
+  none.reason = (problem.kernel == "auto" ? "no kernel works"
+                                          : "kernel \"" + problem.kernel + "\" does not work") +
+                std::string(" with this size, work-groups of up to ") +
+                std::to_string(device.max_work_group) + " work-items and this local memory";
   return none;
 }
 

@@ -99,6 +99,9 @@ class Interleaves(Results):
     def test_a_small_change_is_told_from_a_large_drift_over_more_rounds_if_five_are_too_few(self):
         fake = self.fake_program(self.template("equal"))
         done, comparison = self.compared(3, fake, f"FACTOR=1.04 {fake} '--slow 0=2'")
+        self.assertEqual(re.findall(r"round . of .|\d rounds are too few|\d will be run", done.err),
+                         ["round 1 of 5", "5 rounds are too few", "8 will be run"] +
+                         [f"round {k} of 8" for k in range(2, 9)])
         self.assert_schema(self.folder / "c.json", "compare")
         row, = comparison["rows"]
         self.assertEqual((row["verdict"], row["test"]["method"]), ("regression",
@@ -114,7 +117,7 @@ class Interleaves(Results):
 
     def test_a_program_that_fails_is_named_with_what_it_said(self):
         fake = self.fake_program(self.template("equal"))
-        self.refused(["compare", fake, f"{fake} --break", "--interleave", 5, *self.WORDS], 5,
+        self.refused(["compare", fake, f"{fake} --break", "--interleave", 5, *self.WORDS, "-q"], 5,
                      "broken on purpose", "ended with 1", env=NO_OPENCL)
 
     def test_a_signal_to_the_comparison_alone_ends_the_program_that_is_measured_too(self):

@@ -390,13 +390,21 @@ class Runs(Kernel):
         self.assertEqual([(one["name"], one["type"]) for one in first["args"]], [("x",
                 "float"), ("z", "float"), ("a", "float")])
         written = self.good("init", "k.cl", "-o", "made/k.toml", cwd=self.folder)
-        self.assertEqual(written.out, "")
+        self.assertEqual((written.out, written.err), ("", "mgpu-bench: building k.cl\n"))
         second = tomllib.loads((self.folder / "made/k.toml").read_text())
         self.assertEqual(second, {**first, "kernel": "../k.cl"})
         runs = self.run_kernel(self.write(), "--set", "a=1,2,2.0", "-s", "equal", "--size", 512,
                                **one)
         self.assertEqual([run["params"]["set"] for run in runs], ["a=1", "a=2", "a=2.0"])
         self.assertEqual(len({run["verify"]["digest"] for run in runs}), 2)
+
+    def test_a_quick_size_is_one_that_can_be_split(self):
+        if binary.DEVICE_COUNT < 2:
+            self.skipTest("no two devices")
+        file = self.write(SAXPY.replace("n = 4096", "n = 4096\nquick = 64"))
+        run, = self.run_kernel(file, "--quick", "-s", "equal", devices=binary.DEVICES)
+        self.assertGreater(run["params"]["n"], 64)
+        self.assertTrue(all(device["items"] > 0 for device in run["per_device"]), run)
 
     def test_a_kernel_with_the_name_of_a_function_is_told_so_and_init_leaves_no_file(self):
         (self.folder / "dot.cl").write_text(

@@ -228,6 +228,21 @@ class Pictures(Scripts):
                               capture_output=True, text=True, check=True)
         self.assertEqual(done.stdout.split(), ["True", "True", "True"])
 
+    def test_a_training_has_names_on_its_axes_and_whole_steps(self):
+        document = json.loads(GOLDEN.read_text())
+        document["runs"] = document["runs"][1:2]
+        document["runs"][0]["verify"]["found"] = {"curves": [
+            {"name": "loss", "rounds": [1, 5, 10, 15, 20], "values": [4, 3, 2, 1, 0.5]},
+            {"name": "relative L2 error", "rounds": [1, 10, 20], "values": [2, 1, 0.7]}]}
+        file = self.folder / "training.json"
+        file.write_text(json.dumps(document))
+        self.good("plot.py", file, "-o", self.folder, "--kind", "training", "--format", "svg",
+                  module="matplotlib")
+        picture = next(self.folder.glob("training-*.svg")).read_text()
+        for words in ("training step", "loss, relative L2 error", "1", "2", "15"):
+            self.holds(picture, f"<!-- {words} -->")
+        self.assertFalse("<!-- 2.5 -->" in picture)
+
     def test_a_missing_module_is_named_with_the_python_that_lacks_it(self):
         for name in ("matplotlib", "plotly"):
             (self.folder / f"{name}.py").write_text("raise ImportError('not here')\n")
@@ -260,7 +275,7 @@ class LinksPictures(Scripts):
                                     "between devices:"),
                  "links-all-reduce": ("Collective all-reduce, f32 sum: average of many pipelined "
                                       "calls", "2 devices", "bus bandwidth, GB/s", "message size",
-                                      "4000 B")}
+                                      "4000 B", "1", "10", "100")}  # log ticks
         for stem, words in shown.items():
             picture = (self.folder / f"{stem}.svg").read_text()
             for word in words:

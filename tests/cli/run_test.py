@@ -200,6 +200,16 @@ class Streams(Case):
         self.assertIn("/dev/full", done.err)
         self.assertTrue(json.loads(file.read_text())["complete"])
 
+    def test_no_line_of_one_stream_falls_between_a_table_and_its_notes_on_the_other(self):
+        done = subprocess.run([binary.BINARY, "run", "merkle", *binary.ONE_DEVICE, "-n", "1", "-v",
+                               *defaults([])], env=environment(), stdout=subprocess.PIPE,
+                              stderr=subprocess.STDOUT, text=True)
+        lines = done.stdout.splitlines()
+        begin = next(k for k, line in enumerate(lines) if line.startswith("merkle leaves="))
+        end = next(k for k, line in enumerate(lines) if "columns hidden" in line)
+        self.assertEqual([line for line in lines[begin:end] if line.startswith("mgpu-bench:")], [])
+        self.assertIn("telemetry of ", done.stdout)
+
     RUN = ("run", "merkle", "--size", "2^10", "--mode", "resident", "-s", "single", "-n", 1, "-q")
 
     def test_standard_output_under_any_name_gets_one_document_and_nothing_else(self):
@@ -309,10 +319,12 @@ class Ends(Case):
         process = self.start(file)
         self.assertIn("merkle", process.stdout.readline())
         early = json.loads(file.read_text())
+        self.assertIn("still in progress", mgpu("report", file).err)
         process.send_signal(signal.SIGINT)
         err = process.communicate(timeout=120)[1]
         self.assertEqual(process.returncode, 130)
         late = json.loads(file.read_text())
+        self.assertIn("was interrupted", mgpu("report", file).err)
         self.assertFalse(early["complete"] or late["complete"])
         self.assertEqual(late["runs"][: len(early["runs"])], early["runs"])
         done = sum(run["status"] == "ok" for run in late["runs"])
@@ -368,10 +380,11 @@ class Overview(Case):
 
 
 class Terminals(Case):
-    def said_on_a_terminal(self, **variables):
+    RUN = ("run", "merkle", *binary.defaults(["-n", "1"]))
+
+    def said_on_a_terminal(self, words, **variables):
         ours, theirs = pty.openpty()
-        with subprocess.Popen([binary.BINARY, "run", "merkle", *binary.ONE_DEVICE, "-n", "1",
-                               *binary.defaults([])], stdout=subprocess.DEVNULL, stderr=theirs,
+        with subprocess.Popen([binary.BINARY, *words], stdout=subprocess.DEVNULL, stderr=theirs,
                               env=environment(variables)) as run:
             os.close(theirs)
             said = b""
@@ -388,10 +401,19 @@ class Terminals(Case):
         return said
 
     def test_progress_is_rewritten_only_where_the_terminal_can(self):
-        self.assertIn(b"\x1b[K", self.said_on_a_terminal(TERM="xterm"))
+        run = [*self.RUN, *binary.ONE_DEVICE]
+        said = self.said_on_a_terminal(run, TERM="xterm")
+        for line in (b"merkle: preparing inputs and kernels", b"measuring merkle, resident",
+                     b"merkle resident: 0 of"):
+            self.assertIn(b"\x1b[K" + (b"mgpu-bench: " if b"measuring" in line else b"") + line, said)
         for variables in ({}, {"TERM": "dumb"}, {"TERM": "xterm", "CI": "true"}):
             with self.subTest(variables):
-                self.assertNotIn(b"\x1b", self.said_on_a_terminal(**variables))
+                self.assertNotIn(b"\x1b", self.said_on_a_terminal(run, **variables))
+
+    def test_commands_that_build_kernels_say_so_on_a_terminal(self):
+        kernel = binary.ROOT / "suites/kernel/examples/saxpy/saxpy.cl"
+        said = self.said_on_a_terminal(["init", kernel], TERM="xterm")
+        self.assertRegex(said, rb"\x1b\[Kbuilding .*saxpy.cl.*\x1b\[K$")
 
 
 class Killed(Case):
@@ -491,6 +513,14 @@ class Sizes(Case):
                                    r"--size \S+ can be.*merkle resident equal")
         run, = json.loads(file.read_text())["runs"]
         self.assertIn("free_granularity", run["bottleneck"]["what_if_ns"])
+
+    def test_a_time_limit_ends_the_measurement_of_rates_too(self):
+        cache = {"XDG_CACHE_HOME": str(self.folder)}
+        done = mgpu("run", "merkle", *binary.ONE_DEVICE, "-s", "equal", "--mode", "resident", "-n",
+                    1, "--time-limit", "1ms", env=cache)
+        self.assertEqual(done.code, 5, done)
+        self.assertIn("measuring how fast it runs here", done.err)
+        self.assertEqual(list((self.folder / "mgpu-bench/calibration").glob("suite-*")), [])
 
     @binary.thorough  # measures rates
     def test_builds_that_are_compared_and_runs_that_go_on_have_the_sizes_of_the_first(self):

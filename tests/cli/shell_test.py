@@ -137,6 +137,32 @@ class Sentences(Case):
             self.assertEqual(row.split()[-1], result_file.what_if_word(name))
 
 
+    def test_a_figure_slightly_above_the_ideal_has_the_same_note_below_tables_and_on_the_page(self):
+        document = json.loads((SOURCE / "tests/golden/report.json").read_text())
+        run = document["runs"][0]
+        run["metrics"]["efficiency"] = 1.01
+        file = self.folder / "r.json"
+        file.write_text(json.dumps(document))
+        warned = result_file.Case(run, "r").warnings
+        self.assertEqual(warned, [result_file.SLIGHT])
+        self.assertIn(f"! {warned[0]} (single)", self.good("report", file).out)
+
+    def test_the_same_rows_lead_in_tables_and_on_the_page(self):
+        for name in ("tests/golden/report.json", "results/xeon/merkle-two-cores.json.gz",
+                     "results/xeon/slow3-k-2-merkle.json.gz", "results/h200/merkle-2-slow3.json.gz"):
+            document = result_file.read(SOURCE / name)
+            for run in document["runs"]:  # one case varies so much that it shares the lead
+                if run["strategy"] == "equal":
+                    run["time_ns"]["ci95"] = [1, 3 * run["time_ns"]["median"]]
+            file = self.folder / "r.json"
+            file.write_text(json.dumps(document))
+            table = self.good("report", file, "--columns", "time").out
+            marked = re.findall(r"(?m)^ ?[*=]!? +(\S+)", table)
+            leading = [case.name for group in result_file.groups([(name, document)])
+                       if len(group.ok()) > 1 for case in group.leaders()]
+            self.assertEqual(sorted(leading), sorted(marked), table)
+
+
 class Completions(Case):
     def setUp(self):
         super().setUp()
@@ -161,6 +187,18 @@ class Completions(Case):
                               cwd=self.folder, capture_output=True, text=True)
         self.assertEqual(done.stderr, "")
         return [line.split() for line in done.stdout.splitlines()]
+
+    def zsh_words(self, line, option):
+        """Returns the words that zsh is told to offer as values of an option after this line."""
+        program = (f"words=(mgpu-bench {line}); _arguments() {{ if [[ $1 == -C ]]; then "
+                   "state=argument words=($words[2,-1]); else print -rl -- $@; fi; }; "
+                   f"source {self.script('zsh')}")
+        done = subprocess.run(["zsh", "-f", "-c", program], env=self.env, capture_output=True,
+                              text=True)
+        self.assertEqual(done.stderr, "")
+        words = re.findall(rf"(?m)^\*--{option}=\[.*(?:_words|\.toml\") (.*)$", done.stdout)
+        self.assertLessEqual(len(words), 1)
+        return "".join(words)
 
     def test_bash_offers_what_help_has(self):
         commands = self.bash("mgpu-bench ")[0]
@@ -241,6 +279,14 @@ class Completions(Case):
                 done = subprocess.run([shell, "-n", self.script(shell)], env=self.env,
                                       capture_output=True, text=True)
                 self.assertEqual((done.returncode, done.stderr), (0, ""))
+        if shutil.which("zsh"):
+            expected = {"run matrix": "auto portable vector tensor",
+                        "plan matrix,tropical": "auto portable vector tensor auto",
+                        "run matrix kernel": "saxpy histogram life mandelbrot moments nbody "
+                                             "pipeline blur select auto portable vector tensor",
+                        "run merkle": ""}
+            self.assertEqual({line: self.zsh_words(line, "kernel") for line in expected}, expected)
+            self.assertIn("scalars", self.zsh_words("run", "mode").split())
         if shutil.which("fish"):
             ask = (f"source {self.script('fish')}; complete -C 'mgpu-bench run me'; "
                    "complete -C 'mgpu-bench run --mode res'; "

@@ -2,6 +2,9 @@
 #include "app/time_estimate.hpp"
 
 #include <doctest/doctest.h>
+#include <fmt/format.h>
+
+#include <map>
 
 #include "tests/support/quiet_observer.hpp"
 #include "tests/support/sum_session.hpp"
@@ -43,10 +46,42 @@ TEST_CASE("the announced time of a run is the time that it takes") {
       const Nanos begin = backend.now();
       run_session(backend, options, {}, observer);
       const double taken = seconds(backend.now() - begin);
-      CHECK(seconds(expected_time(options).value()) == doctest::Approx(taken).epsilon(0.3));
+      const ExpectedTime expected = expected_time(options).value();
+      CHECK(seconds(expected.time) == doctest::Approx(taken).epsilon(0.3));
+      CHECK_FALSE(expected.at_least);
       options.suite_rates.clear();
-      CHECK(expected_time(options).has_value() == (samples == 0));
+      REQUIRE(expected_time(options).has_value() == (samples == 0));
+      if (samples > 0) continue;
+      CHECK(expected_time(options)->at_least);
+      CHECK(seconds(expected_time(options)->time) < taken);
+      CHECK(time_estimate(options).find(" cases, at least ") != std::string::npos);
+      options.stop = StopRule::quick();
+      CHECK(time_estimate(options).find(" cases\n") != std::string::npos);
     }
+  }
+}
+
+TEST_CASE("the announced number of cases is that of the progress lines") {
+  struct Counting : QuietObserver {
+    void progress(const Progress& progress) override {
+      if (progress.total > 0) totals[progress.group] = progress.total;
+    }
+    std::map<std::size_t, std::size_t> totals;  // by group
+  };
+  const SuiteInfo suite = shaped();
+  const std::vector<FakeDevice> fakes{sum_device("0:0", DeviceType::gpu),
+                                      sum_device("0:1", DeviceType::gpu)};
+  for (const char* strategies : {"single", "single,equal,dynamic", "capability"}) {
+    CAPTURE(strategies);
+    SessionOptions options = options_on({fakes[0].facts, fakes[1].facts}, problem_of(suite, 1'000),
+                                        kBothModes, strategies);
+    options.stop.exactly = 1;
+    FakeBackend backend(fakes, sum_kernels());
+    Counting observer;
+    run_session(backend, options, {}, observer);
+    std::size_t cases = 0;
+    for (const auto& [group, total] : observer.totals) cases += total;
+    CHECK(time_estimate(options).find(fmt::format(": {} cases", cases)) != std::string::npos);
   }
 }
 
@@ -57,13 +92,13 @@ TEST_CASE("slow devices, more devices and limits count in the announced time") {
       options_on({fake.facts, fake.facts}, problem_of(suite, 1'000'000), {Mode::resident}, "equal");
   options.stop.exactly = 100;
   options.suite_rates[{"sum", "0:0"}] = SuiteRate{.ops_per_s = 1e6};
-  const double equal = seconds(*expected_time(options));
+  const double equal = seconds(expected_time(options)->time);
   CHECK(equal == doctest::Approx(250).epsilon(0.05));  // 1 s, 1 s and 0.5 s
   options.handicaps.resize(2);
   options.handicaps[1].slow = 3;
-  CHECK(seconds(*expected_time(options)) == doctest::Approx(550).epsilon(0.05));
+  CHECK(seconds(expected_time(options)->time) == doctest::Approx(550).epsilon(0.05));
   options.strategies = parse_strategies("capability");
-  CHECK(seconds(*expected_time(options)) == doctest::Approx(475).epsilon(0.05));
+  CHECK(seconds(expected_time(options)->time) == doctest::Approx(475).epsilon(0.05));
   options.time_limit = std::chrono::seconds(9);
-  CHECK(expected_time(options) == options.time_limit);
+  CHECK(expected_time(options)->time == *options.time_limit);
 }

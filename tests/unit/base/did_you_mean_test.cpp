@@ -17,6 +17,7 @@ TEST_CASE("the nearest known word is offered, and none where too many letters ar
                                           "merkle"};  // two letters to change, or two to swap
   CHECK(did_you_mean("merkel", alike) == "; did you mean \"merkle\"?");
   CHECK(did_you_mean("colour", known).empty());
+  CHECK(did_you_mean("sub", known).empty());  // two letters of three differ from "run"
   CHECK(did_you_mean("x", known).empty());
   CHECK(did_you_mean(std::string(100'000, 's'), known).empty());
 }

@@ -245,8 +245,13 @@ TEST_CASE("the lock of a process that was killed is not a lock") {
   int status = 0;
   REQUIRE(::waitpid(child, &status, 0) == child);
   REQUIRE(files_in(folder.path()) == 1);
-  { const FileLock mine(file); }
+  CHECK_FALSE(FileLock::is_held(file));
+  {
+    const FileLock mine(file);
+    CHECK(FileLock::is_held(file));
+  }
   CHECK(files_in(folder.path()) == 0);
+  CHECK_FALSE(FileLock::is_held(file));
 }
 
 TEST_CASE("pipes and devices are nobody's") { const FileLock one("/dev/null"), two("/dev/null"); }

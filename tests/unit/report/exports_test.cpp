@@ -100,7 +100,7 @@ TEST_CASE("a requirement holds for every case in its scope or names those that m
   CHECK(missed_of(report, "time<=1us").size() == kOk);
   CHECK(missed_of(report, "dynamic:time<=1us").size() == 3);
   CHECK(missed_of(report, "best:time<=1us").size() == 2);  // two tables
-  CHECK(missed_of(report, "single:speedup>=2").at(0).starts_with("merkle/leaves:100000/"));
+  CHECK(missed_of(report, "single:speedup>=2").at(0).starts_with("merkle leaves=100000"));
   CHECK(missed_of(report, "stealing:time<1s").size() == 1);  // no such case was measured
   Report undefined = report;
   undefined.runs[0].metrics.efficiency.reset();

@@ -269,6 +269,13 @@ const Variant kVariants[] = {
        }
        run.strategy = "stealing";
      }},
+    {"no verdict on the rows that apply to iterative work",
+     {0, 1, 2, 4},
+     [](Report& r, RunRecord& run) {
+       for (RunRecord& one : r.runs) one.time.n = 2;
+       run.status = Status::unsupported;
+       run.reason = "not applicable: the work iterates over a fixed partition";
+     }},
     {"one result that was not verified",
      {0, 1},
      [](Report&, RunRecord& run) { run.verify.status = VerifyStatus::off; }},

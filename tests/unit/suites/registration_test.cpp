@@ -52,6 +52,20 @@ std::size_t for_variations(const SuiteInfo& info, const auto& f) {
 
 }  // namespace
 
+TEST_CASE("registration: messages name work by the options that were changed, never by a key") {
+  const auto words = [](const char* suite, std::map<std::string, std::string> options) {
+    const SuiteParams params = suite_params(suite, 96, std::move(options), 1);
+    const auto all = all_suites();
+    const auto info = std::find_if(all.begin(), all.end(),
+                                   [&](const SuiteInfo& one) { return one.name == suite; });
+    return work_in_words({&*info, params});
+  };
+  for (const SuiteInfo& info : all_suites()) CHECK(words(info.name.c_str(), {}) == info.name);
+  CHECK(words("merkle", {{"tree", "rfc6962"}}) == "merkle --tree rfc6962");
+  CHECK(words("kernel", {{"kernel", "moments"}, {"guards", "off"}}) ==
+        "kernel --kernel moments --guards off");
+}
+
 TEST_CASE("registration: the tables hold one strategy per file and one suite per folder") {
   Names strategies, suites;
   for (const StrategyInfo& info : all_strategies()) strategies.insert(info.name);
