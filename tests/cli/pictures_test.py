@@ -281,6 +281,14 @@ class LinksPictures(Scripts):
             for word in words:
                 self.holds(picture, f"<!-- {word} -->", stem)
 
+    def test_the_colours_of_links_go_by_powers(self):
+        inside = ("import sys; sys.path.insert(0, sys.argv[1]); import json, plot_links; "
+                  "norm = plot_links.matrices(json.load(open(sys.argv[2]))).axes[0].images[0].norm; "
+                  "print(round(float(norm((norm.vmin * norm.vmax) ** 0.5)), 2))")
+        done = subprocess.run([self.python("matplotlib"), "-c", inside, ROOT / "scripts", LINKS],
+                              capture_output=True, text=True, check=True)
+        self.assertEqual(done.stdout, "0.5\n")
+
     @binary.thorough
     def test_kinds_are_its_own_and_what_it_lacks_is_named(self):
         document = json.loads(LINKS.read_text())
