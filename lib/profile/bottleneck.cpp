@@ -232,20 +232,23 @@ std::optional<Nanos> replayed(const Timeline& timeline, MadeFree free) {
   return time < Nanos{} ? std::nullopt : std::optional(time);
 }
 
-// Names the cost that saves most, or the part of the lost time that no cost explains.
+// Names the cost that saves most, or the part of the lost time that no cost explains. A balance
+// saves no more than an ideal split would.
 void name_largest(Bottleneck& b, const Timeline& timeline, const KnownOfCase& known) {
+  const std::optional<Nanos> ideal = ideal_time(known);
   Nanos best{}, explained{};
   for (const WhatIf& what_if : kWhatIfs) {
     const std::optional<Nanos> time = b.*what_if.time;
     const bool replaced = what_if.time == &Bottleneck::perfect_balance && b.free_granularity;
     if (!time || replaced) continue;
-    const Nanos saved = timeline.makespan - *time;
+    const bool balances = what_if.time == &Bottleneck::perfect_balance ||
+                          what_if.time == &Bottleneck::free_granularity;
+    const Nanos saved = timeline.makespan - (balances && ideal ? std::max(*time, *ideal) : *time);
     explained += std::max(Nanos{}, saved);
     if (!is_worth_naming(saved, timeline) || saved <= best) continue;
     best = saved;
     b.name = what_if.name;
   }
-  const std::optional<Nanos> ideal = ideal_time(known);
   if (!ideal) return;
   const Nanos rest = timeline.makespan - *ideal - explained;
   if (rest <= best || seconds(rest) < kLeastUnexplained * seconds(timeline.makespan)) return;

@@ -11,9 +11,10 @@
 namespace mgpu {
 
 struct Bottleneck {
-  // The what-if that would save most, or "none" if none saves 1 % of T; "unexplained" if devices
-  // lose more than any of them shows; "unknown" if time stamps are impossible. "compute" never
-  // appears: when everything else is free, the work itself remains.
+  // The what-if that would save most, or "none" if none saves 1 % of T; a balance saves no more
+  // than an ideal split would. "unexplained" if devices lose more than any of them shows; "unknown"
+  // if time stamps are impossible. "compute" never appears: when everything else is free, the work
+  // itself remains.
   std::string name = "none";
   // Predicted T; none: unknown.
   std::optional<Nanos> perfect_balance, free_transfers, free_launches, free_merge;

@@ -137,6 +137,10 @@ TEST_CASE("work of too few pieces is held back by its granularity, not by the ba
   const Bottleneck fine = find_bottleneck(two_of_three, {30, 5, equal});
   CHECK(fine.name == "perfect_balance");
   CHECK_FALSE(fine.free_granularity);
+  // A sample as fast as an ideal split lacks no balance, though its devices finished apart.
+  const std::vector<std::optional<Nanos>> slower{Nanos{40}, Nanos{40}};
+  CHECK(find_bottleneck(two_of_three, {30, 10, slower}).name == "none");
+  CHECK(find_bottleneck(two_of_three, {30, 5, slower}).name == "none");
   // One piece cannot be shared; a device that was given nothing could have had its part.
   const Timeline one = drawn(2, "30", "0: run 0 0..30, items 0 0..30");
   CHECK(find_bottleneck(one, {30, 30, equal}).name == "free_granularity");
