@@ -141,7 +141,7 @@ void print_results(const Report& report, RunObserver& observer, const TableStyle
   if (is_links(report)) return print_styled(links_tables(report, style), style);
   observer.print_tables(report);
   if (shows_overview(report, style))
-    return print("\n" + wrapped_prose(overview_sentences(report), style, 2));
+    return print("\n" + wrapped_prose(overview_sentences(report), {style.width, false, true}, 2));
   print_styled(below_run_tables(report, style), style);
   if (const std::string sweeps = sweep_tables(report, style); !sweeps.empty())
     print_styled("\n" + sweeps, style);

@@ -13,8 +13,8 @@ block changes that:
                             7 (no device) without an OpenCL platform. For commands that take long
 Other programs: scripts must exist, be executable and know the options; presets and targets of cmake
 and ctest must exist; installers of packages are only known by name. RUN names scripts that are run
-as they are. Also checks `inline code`: commands of mgpu-bench, options, scripts; and the first table
-of README.md, which a committed result has.
+as they are. Also checks `inline code`: commands of mgpu-bench, options, scripts; and the tables of
+README.md, which committed results have.
 
 Usage: commands_test.py BINARY [unittest arguments]."""
 
@@ -307,11 +307,12 @@ class Documents(Case):
                 with self.subTest(page=page):
                     self.assertEqual(helps.check_span(span), "")
 
-    def test_the_first_table_of_the_readme_is_that_of_its_file(self):
+    def test_the_tables_of_the_readme_are_those_of_their_files(self):
         text = (SOURCE / "README.md").read_text(encoding="utf-8")
-        shown = next(block for block in blocks(text) if block.language == "text")
-        printed = self.good("report", SOURCE / "results/h200/merkle-2-slow3.json.gz").out
-        self.assertEqual(shown.lines, printed.splitlines())
+        shown = [block.lines for block in blocks(text) if block.language == "text"]
+        files = "h200/overview-2", "xeon/overview-two-cores", "xeon/two-cores-slow3-merkle"
+        printed = [self.good("report", SOURCE / f"results/{file}.json.gz").out for file in files]
+        self.assertEqual(shown, [one.rstrip("\n").split("\n") for one in printed])
 
     def test_wrong_commands_are_seen(self):
         furnish(self.folder)
