@@ -54,6 +54,10 @@ OptionField sets_peer_path() {
   OptionField field = sets(
       &SessionOptions::peer,
       [words](const Given& given) -> std::optional<PeerPath> {
+        if (given.value.find(',') != std::string::npos)
+          throw Error(ErrorKind::usage, given.from +
+                                            ": expected one path; measure each in a run of its "
+                                            "own, and give plot.py the files");
         const std::size_t word = read_word(given, words);
         return word == 0 ? std::nullopt : std::optional(static_cast<PeerPath>(word - 1));
       },

@@ -117,6 +117,9 @@ std::string damaged(const fs::path& file, const std::string& why) {
   return "the calibration in " + file.string() + " is not used: " + why;
 }
 
+// Returns the suite of a work, which is its first word; the others identify it in files.
+std::string suite_of(const std::string& work) { return work.substr(0, work.find(' ')); }
+
 // Omits the file's name, so that the line is the same for all devices of a kind.
 std::string outdated(const std::string& whose, const std::string& changed) {
   const std::string by = changed == "tool"      ? "by another build of mgpu-bench"
@@ -292,7 +295,7 @@ void CalibrationStore::save_peers(std::span<const Device> devices, const PeerLin
 std::optional<SuiteRate> CalibrationStore::load_suite(const Device& device, const std::string& work,
                                                       std::vector<std::string>& warnings) const {
   return load_from(folder_, of_work("suite", "rate", device, work, tool_),
-                   work + " on " + device.name, warnings, Kind<SuiteRate>::read);
+                   suite_of(work) + " on " + device.name, warnings, Kind<SuiteRate>::read);
 }
 
 void CalibrationStore::save_suite(const Device& device, const std::string& work,
@@ -304,8 +307,8 @@ void CalibrationStore::save_suite(const Device& device, const std::string& work,
 std::optional<double> CalibrationStore::load_noise(std::span<const Device> devices,
                                                    const std::string& work,
                                                    std::vector<std::string>& warnings) const {
-  return load_from(folder_, of_noise(devices, work, tool_), "the noise of " + work, warnings,
-                   [](const JsonReader& json) {
+  return load_from(folder_, of_noise(devices, work, tool_), "the noise of " + suite_of(work),
+                   warnings, [](const JsonReader& json) {
                      const double share = json.number();
                      json.expect(share >= 0 && share < 1e6, "a share");
                      return share;
@@ -320,7 +323,8 @@ void CalibrationStore::save_noise(std::span<const Device> devices, const std::st
 std::optional<CachedVariant> CalibrationStore::load_variant(
     const Device& device, const std::string& work, std::vector<std::string>& warnings) const {
   return load_from(folder_, of_work("variant", "variant", device, work, tool_),
-                   work + ", tuned, on " + device.name, warnings, Kind<CachedVariant>::read);
+                   suite_of(work) + ", tuned, on " + device.name, warnings,
+                   Kind<CachedVariant>::read);
 }
 
 void CalibrationStore::save_variant(const Device& device, const std::string& work,

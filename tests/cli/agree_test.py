@@ -748,6 +748,49 @@ class Agrees(Case):
                 said += 1
         return said
 
+    def check_overview(self, record):
+        """Checks the row of an overview against the table of the same file. Returns the form of the table's verdict."""
+        file = self.folder / "overview.json"
+        file.write_text(json.dumps(record))
+        text = self.good("report", file, env={"COLUMNS": "100"}).out
+        (table, group), = self.check_tables(record, self.good("report", file, "--columns", "all", env=WIDE).out)
+        form, told = self.check_verdict(table, group, False)
+        head, line = text.split("\n")[:2]
+        names = ["suite", "problem", "best alone", "best split", "gain", "ideal", "held back by"]
+        begins = [head.index(name) for name in names]
+        begins[4:6] = [head.index("gain") - 1, head.index("ideal")]
+        cells = dict(zip(names, (line[a:b].strip() for a, b in zip(begins, [*begins[1:], None]))))
+        where = f"{text}\n{table.verdict}"
+        suite, whole = cells["suite"], not cells["problem"].endswith("..")
+        size, *words = cells["problem"].split() if whole else [cells["problem"][:-2]]
+        self.assertRegex(table.title, rf"^{suite} (.* )?{re.escape(size)}{'[ ,]' if whole else ''}", where)
+        for word_of_problem in words:  # numbers that are not the default's are in the title alone
+            self.assertIn(word_of_problem.rstrip("."), table.title, where)
+        alone = fastest_alone(group[0])
+        if cells["best alone"] == "-":
+            self.assertIsNone(alone, where)
+        else:
+            time, device = cells["best alone"].rsplit(" ", 1)
+            self.assertEqual(device, alone[0], where)
+            self.near_time(time, alone[1], where)
+        if form in ("none", "one", "indivisible"):
+            self.assertEqual((cells["best split"], cells["gain"], cells["ideal"]), ("-", "-", "-"), where)
+        else:
+            row, run = next((row, run) for row, run in zip(table.rows, group) if row["strategy"] == told["who"])
+            chosen = (run["plan"].get("chosen") or {}).get("strategy", run["strategy"])
+            self.assertEqual((cells["best split"], cells["held back by"]), (f"{row['shares']} {chosen}", row["held back by"]), where)
+            self.assertEqual(cells["gain"].removesuffix("x"), row["gain"], where)
+            self.assertEqual(cells["ideal"] == "-", row["of ideal"] == "-", where)
+            if cells["ideal"] != "-":
+                self.near(cells["ideal"].removesuffix(" %"), run["metrics"]["efficiency"], where, factor=100)
+        if form == "none":
+            self.assertIn(f"{suite}: {table.verdict}", unwrapped(text.split("\n")), where)
+        else:
+            words = {"split": f"Split: {suite}", "do not split": f"Do not split: {suite}", "tie": f"No difference within the noise: {suite}",
+                     "unknown": "Not known", "one": f"Not split: {suite}", "indivisible": f"Cannot be split: {suite}"}
+            self.assertEqual([name for name, begin in words.items() if f"\n{begin}" in text], [form], where)
+        return form
+
 
 class OneRecord(Agrees):
     """A record that is made here, of two devices one of which is three times slower."""
@@ -898,45 +941,6 @@ class OneRecord(Agrees):
         unknown["runs"] = unknown["runs"][1:]
         self.assertEqual(self.check_overview(unknown), "unknown")
 
-    def check_overview(self, record):
-        """Checks the row of an overview against the table of the same file. Returns the form of the table's verdict."""
-        file = self.folder / "overview.json"
-        file.write_text(json.dumps(record))
-        text = self.good("report", file, env={"COLUMNS": "100"}).out
-        (table, group), = self.check_tables(record, self.good("report", file, "--columns", "all", env=WIDE).out)
-        form, told = self.check_verdict(table, group, False)
-        head, line = text.split("\n")[:2]
-        names = ["suite", "problem", "best alone", "best split", "gain", "ideal", "held back by"]
-        begins = [head.index(name) for name in names]
-        begins[4:6] = [head.index("gain") - 1, head.index("ideal")]
-        cells = dict(zip(names, (line[a:b].strip() for a, b in zip(begins, [*begins[1:], None]))))
-        where = f"{text}\n{table.verdict}"
-        self.assertEqual(f"{cells['suite']} {cells['problem']}, resident", table.title, where)
-        alone = fastest_alone(group[0])
-        if cells["best alone"] == "-":
-            self.assertIsNone(alone, where)
-        else:
-            time, device = cells["best alone"].rsplit(" ", 1)
-            self.assertEqual(device, alone[0], where)
-            self.near_time(time, alone[1], where)
-        if form in ("none", "one", "indivisible"):
-            self.assertEqual((cells["best split"], cells["gain"], cells["ideal"]), ("-", "-", "-"), where)
-        else:
-            row, run = next((row, run) for row, run in zip(table.rows, group) if row["strategy"] == told["who"])
-            chosen = (run["plan"].get("chosen") or {}).get("strategy", run["strategy"])
-            self.assertEqual((cells["best split"], cells["held back by"]), (f"{row['shares']} {chosen}", row["held back by"]), where)
-            self.assertEqual(cells["gain"].removesuffix("x"), row["gain"], where)
-            self.assertEqual(cells["ideal"] == "-", row["of ideal"] == "-", where)
-            if cells["ideal"] != "-":
-                self.near(cells["ideal"].removesuffix(" %"), run["metrics"]["efficiency"], where, factor=100)
-        if form == "none":
-            self.assertIn(f"merkle: {table.verdict}", unwrapped(text.split("\n")), where)
-        else:
-            words = {"split": "Split: merkle", "do not split": "Do not split: merkle", "tie": "No difference within the noise: merkle",
-                     "unknown": "Not known", "one": "Not split: merkle", "indivisible": "Cannot be split: merkle"}
-            self.assertEqual([name for name, begin in words.items() if f"\n{begin}" in text], [form], where)
-        return form
-
 
 class StoredSweeps(Agrees):
     def test_tables_by_size_and_sentences_agree(self):
@@ -946,6 +950,15 @@ class StoredSweeps(Agrees):
             file = self.folder / "sweep.json"
             file.write_text(json.dumps(report))
             self.assertGreater(self.check_sweep(report, self.good("report", file, env=WIDE).out), 3, name)
+
+
+class StoredOverviews(Agrees):
+    def test_every_row_says_what_its_table_says(self):
+        for name in ("h200/overview-2", "h200/overview-2-slow3", "xeon/overview-two-cores-slow3"):
+            report = json.loads(gzip.decompress((ROOT / f"results/{name}.json.gz").read_bytes()))
+            for suite in dict.fromkeys(run["suite"] for run in report["runs"]):
+                with self.subTest(name, suite=suite):
+                    self.check_overview({**report, "runs": [run for run in report["runs"] if run["suite"] == suite]})
 
 
 class StoredRecords(Agrees):
