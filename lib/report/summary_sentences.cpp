@@ -61,7 +61,7 @@ const std::string& equal_shares() {
   return name;
 }
 
-// Returns " and 80 % faster than equal shares", if that was measured and is so.
+// Returns " and 1.80 times as fast as equal shares", if that was measured and is so.
 std::string against_equal(const RunGroup& group, const RunRecord& best, bool exact) {
   if (best.strategy == equal_shares()) return "";
   for (const RunRecord* equal : group.runs) {
@@ -69,8 +69,8 @@ std::string against_equal(const RunGroup& group, const RunRecord& best, bool exa
         equal->devices != best.devices || equal->time.median <= best.time.median ||
         best.time.median <= Nanos{} || (!exact && !told_apart(equal->time, best.time)))
       continue;
-    const double gain = seconds(equal->time.median) / seconds(best.time.median) - 1;
-    return fmt::format(" and {:.{}f} % faster than equal shares", gain * 100, gain < 0.1 ? 1 : 0);
+    return fmt::format(" and {:.2f} times as fast as equal shares",
+                       seconds(equal->time.median) / seconds(best.time.median));
   }
   return "";
 }

@@ -386,7 +386,7 @@ class Agrees(Case):
         give = r"(?P<give>Give .*?(?:the rest|all [\d,]+ [^(]+?|% of [\d,]+ [^(]+?))"
         forms = {
             "split": rf"{give} {named}: (?P<time>{TIME}), (?P<gain>[\d.]+) times as fast as device (?P<device>{ID}) "
-                     rf"alone \((?P<alone>{TIME})\)(?: and (?P<equal>[\d.]+) % faster than equal shares)?",
+                     rf"alone \((?P<alone>{TIME})\)(?: and (?P<equal>[\d.]+) times as fast as equal shares)?",
             "do not split": rf"Do not split: device (?P<device>{ID}) alone takes (?P<alone>{TIME}); the best split {named} takes "
                             rf"(?P<time>{TIME}) \((?P<longer>[\d.]+) (?P<unit>% longer|times as long)\)",
             "tie": rf"No split is measurably faster than device (?P<device>{ID}) alone \((?P<alone>{TIME})\): the best split "
@@ -434,7 +434,7 @@ class Agrees(Case):
             self.near(told["longer"], (ratio - 1) * 100 if told["unit"].startswith("%") else ratio, where)
         if "equal" in told:
             equal, = [r for r in group if r["strategy"] == "equal" and r["devices"] == run["devices"]]
-            self.near(told["equal"], (equal["time_ns"]["median"] / run["time_ns"]["median"] - 1) * 100, where)
+            self.near(told["equal"], equal["time_ns"]["median"] / run["time_ns"]["median"], where)
         for tied in re.split(r", | and ", re.sub(r"^(in a tie with|as fast as) ", "", told["more"])) if \
                 re.match(r"in a tie|as fast as", told.get("more", "")) else ():
             tied = re.sub(r" \(\d+(?: of \d+)? devices?\)$", "", tied)
@@ -787,7 +787,7 @@ class Agrees(Case):
             self.assertIn(f"{suite}: {table.verdict}", unwrapped(text.split("\n")), where)
         else:
             words = {"split": f"Split: {suite}", "do not split": f"Do not split: {suite}", "tie": f"No difference within the noise: {suite}",
-                     "unknown": "Not known", "one": f"Not split: {suite}", "indivisible": f"Cannot be split: {suite}"}
+                     "unknown": "Gain not known", "one": f"Not split: {suite}", "indivisible": f"Cannot be split: {suite}"}
             self.assertEqual([name for name, begin in words.items() if f"\n{begin}" in text], [form], where)
         return form
 
