@@ -32,6 +32,7 @@ HERE = Path(__file__).resolve().parent / "report_page"
 PARTS = ("compute", "upload", "download", "exchange", "launch", "sync", "idle", "wake", "residue")  # KINDS, then WAITS of result_series
 COMMANDS_AT_MOST, COMMANDS_IN_ALL = 4000, 200_000  # per case and page: a browser takes seconds to draw more, narrower than a pixel
 SAMPLES_AT_MOST = 400
+FEW_SUITES = 4  # more are counted, not listed, in the heading
 UNIT = r"(?:%|[num]?s|[kMGT]?(?:B|FLOP|op)(?:/s)?|[MG]iB|[kMGT] [\w-]+/s|MHz|W|°C|devices?|times)(?!\w)"
 NO_BREAK = "\u00a0"
 
@@ -380,7 +381,9 @@ def is_shown(_, case):
 def subject(groups, sources):
     """Returns what was measured on which devices."""
     problems = list(dict.fromkeys(f"{group.suite} {group.problem}".strip() for group in groups))
-    what = problems[0] if len(problems) == 1 else ", ".join(dict.fromkeys(group.suite for group in groups)) or "No case"
+    suites = list(dict.fromkeys(group.suite for group in groups))
+    what = problems[0] if len(problems) == 1 else ", ".join(suites) if len(suites) <= FEW_SUITES else f"{len(suites)} suites"
+    what = what or "No case"
     return f"{what} on {devices_in_words(sources)}"
 
 

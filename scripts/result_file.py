@@ -78,6 +78,7 @@ def rate(value, unit):
 
 DISTURBED, SLOWED = "!", "\u2193"  # "↓"
 ROUNDED_TO_ONE = 1.0005  # least fraction of the possible best that tables show as more than 100.0 %
+SLIGHTLY_BEYOND = 1.05  # largest that medians of the same work explain
 SHARES_LISTED = 4  # most devices whose shares are listed one by one
 FEW_SAMPLES, FEWEST_RANKED = 5, 3  # with fewer, no test can distinguish two cases; the noise is not known
 
@@ -149,7 +150,8 @@ class Case:
         if self.exact or metric not in ("speedup", "efficiency", "roofline_fraction") or value < ROUNDED_TO_ONE:
             return ""
         found = self.doubts(metric)
-        if metric != "roofline_fraction" and any(d.get("slight") is True for d in found):
+        slight = any(d.get("slight") is True for d in found) or not found and value <= SLIGHTLY_BEYOND
+        if metric != "roofline_fraction" and slight:
             return "above 100 % of the ideal, by no more than medians of the same work differ"
         return plain(get(found[0], "reason")) if found else f"{percent(value)} of what is possible: the file does not say why"
 

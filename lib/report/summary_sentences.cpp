@@ -129,12 +129,13 @@ std::string held_back(const RunRecord& run, const std::string& whom, bool exact)
   return fmt::format("Nothing but the work itself holds {} back{}{}.", whom, none, of_ideal);
 }
 
-// Adds a sentence about the iterations of iterative work on several devices.
-void add_iterations(const RunRecord& run, std::vector<std::string>& remarks) {
+// Adds a sentence about the iterations of the row's iterative work on several devices.
+void add_iterations(const RunRecord& run, const std::string& label,
+                    std::vector<std::string>& remarks) {
   const Metrics& m = run.metrics;
   if (!m.round_imbalance_percent || !m.worst_round_imbalance_percent || !run.worst_round) return;
-  std::string words = fmt::format("Iterations of {} are {:.1f} % out of balance",
-                                  strategy_label(run), *m.round_imbalance_percent);
+  std::string words = fmt::format("Iterations of {} are {:.1f} % out of balance", label,
+                                  *m.round_imbalance_percent);
   if (*m.worst_round_imbalance_percent - *m.round_imbalance_percent >= 0.1)
     words +=
         fmt::format(", iteration {} most, by {:.1f} %",
@@ -463,7 +464,7 @@ std::vector<std::string> remarks_on(const RunGroup& group) {
     const Finding finding = finding_of(group, true);
     if (finding.split != nullptr) {
       add_chain(*finding.split, remarks);
-      add_iterations(*finding.split, remarks);
+      add_iterations(*finding.split, group.labels[finding.row], remarks);
     }
   }
   add_rebalancing(group, remarks);

@@ -840,7 +840,7 @@ class OneRecord(Agrees):
         # The text times the merge again, so that its figures are only compared with each other.
         head = re.match(r"(.+): (\S+) on (.+)\n  (Give .+)\.\n  (.+)\n", text)
         self.assertEqual(head[1], tables_of(self.done.out)[0].title, text)
-        listed = re.findall(rf"^    (\S+) +(\d+) devices? +{TIME}$", text, re.MULTILINE)
+        listed = re.findall(rf"^  [* ] (\S+) +(\d+) devices? +{TIME}$", text, re.MULTILINE)
         times = {name: float(nanos(time)[0]) * nanos(time)[1] for name, _, time in listed}
         self.assertLessEqual(set(times), set(considered), text)
         told = re.search(rf"(\S+) on (\d+) of 2 devices is predicted to take {TIME}", text)

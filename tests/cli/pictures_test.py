@@ -497,7 +497,7 @@ class Page(Scripts):
                      f"1755 to 1980{NB}MHz, power 120 to 700{NB}W",
                      "not recorded: there is no NVML", f"CPU load 25 to 50{NB}%",
                      "<h2>What went wrong</h2>", "device 0:1 hung in the 3rd sample",
-                     "device 0:2 failed at set-up", "1.80 times as fast as equal",
+                     "device 0:2 failed at set-up", f"1.80{NB}times as fast as equal",
                      f">28{NB}July{NB}2026,{NB}09:30{NB}UTC</time>", "% of roofline",
                      f"<dt>clock synchronisation error</dt><dd>6.01{NB}us (bounds)</dd>"):
             self.holds(page, fact)
