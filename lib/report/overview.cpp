@@ -93,7 +93,9 @@ std::string line_of(const Report& report, const SplitAnswer& answer) {
     cells.insert(cells.end(), {"-", "-", "-"});
   } else {
     const Metrics& metrics = run.metrics;
-    cells.push_back(shares_text(shares_of(run)) + ' ' +
+    constexpr std::size_t listed = 3;  // four leave no room for the strategy
+    const std::vector<DeviceShare> shares = shares_of(run);
+    cells.push_back(shares_text(shares, listed) + (shares.size() > listed ? " % " : " ") +
                     (run.plan.chosen ? run.plan.chosen->strategy : run.strategy));
     cells.push_back(metrics.speedup ? fmt::format("{:.2f}x", *metrics.speedup) : "-");
     cells.push_back(metrics.efficiency ? fmt::format("{:.0f} %", *metrics.efficiency * 100) : "-");

@@ -11,8 +11,6 @@ namespace mgpu {
 
 namespace {
 
-constexpr std::size_t kMostNamed = 4;  // devices
-
 Items sum_of(std::span<const DeviceShare> shares) {
   Items sum = 0;
   for (const DeviceShare& share : shares) sum += share.items;
@@ -43,10 +41,10 @@ std::vector<DeviceShare> shares_of(const RunRecord& run) {
   return shares;
 }
 
-std::string shares_text(std::span<const DeviceShare> shares) {
+std::string shares_text(std::span<const DeviceShare> shares, std::size_t most) {
   const Items all = sum_of(shares);
   if (all == 0) return "-";
-  if (shares.size() > kMostNamed) return range(shares, all);
+  if (shares.size() > most) return range(shares, all);
   std::string text;
   for (const DeviceShare& share : shares)
     text += (text.empty() ? "" : "/") + percent(share.items, all);

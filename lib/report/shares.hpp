@@ -17,9 +17,11 @@ struct DeviceShare {
 // Returns the shares of the sample that the record shows, in the order of its devices.
 std::vector<DeviceShare> shares_of(const RunRecord& run);
 
-// Returns the percent of each device, "75/25", of up to four; of more "12-13", the least and the
+// Most devices whose shares are named one by one.
+inline constexpr std::size_t kMostNamed = 4;
+// Returns the percent of each device, "75/25", of up to `most`; of more "12-13", the least and the
 // most. A share that rounds to 0 or 100 but is not is "<1" or ">99". "-" if there are no items.
-std::string shares_text(std::span<const DeviceShare> shares);
+std::string shares_text(std::span<const DeviceShare> shares, std::size_t most = kMostNamed);
 
 // Returns the percent of one device.
 std::string share_percent(std::span<const DeviceShare> shares, std::size_t device);

@@ -57,6 +57,17 @@ TEST_CASE("an overview has a row per problem: alone, best split, gain, ideal, bo
   CHECK(overview_rows(report, 7) == "failed    failed: the root differs\n");
 }
 
+TEST_CASE("the shares of four devices leave room for the strategy") {
+  Report report = of_suites();
+  report.runs.resize(2);
+  for (RunRecord& run : report.runs) {
+    run.per_device.push_back(run.per_device[0]);
+    run.per_device.push_back(run.per_device[1]);
+    for (std::size_t i = 0; i < 4; ++i) run.per_device[i].parts.items = 20'000 + 1'000 * i;
+  }
+  CHECK(overview_rows(report, 0).find(" 23-27 % dynamic ") != std::string::npos);
+}
+
 TEST_CASE("the sentences of an overview say what gains, what does not and why, and what is next") {
   CHECK(overview_sentences(of_suites()) ==
         "Split: gains (1.23x).\n"
