@@ -1,11 +1,12 @@
 // Replays a timeline with one thing made free. Gaps are kept relative to what each command waited
 // for, so that a replay with nothing free reproduces the recorded times to the nanosecond.
-// Granularity and contention need what is known of the devices besides the timeline.
+// Granularity, contention and occupancy need what is known of the devices besides the timeline.
 #include "lib/profile/bottleneck.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -29,7 +30,8 @@ constexpr WhatIf kWhatIfs[] = {{"perfect_balance", &Bottleneck::perfect_balance}
                                {"free_exchange", &Bottleneck::free_exchange},
                                {"free_launches", &Bottleneck::free_launches},
                                {"free_merge", &Bottleneck::free_merge},
-                               {"free_contention", &Bottleneck::free_contention}};
+                               {"free_contention", &Bottleneck::free_contention},
+                               {"perfect_occupancy", &Bottleneck::perfect_occupancy}};
 constexpr WhatIf kUnexplained{"unexplained", &Bottleneck::unexplained};
 
 // Returns whether it is at least 1 % of T: less counts as nothing.
@@ -198,9 +200,10 @@ void find_balance(Bottleneck& b, const Timeline& timeline, std::span<const Devic
     b.free_granularity = b.perfect_balance;
 }
 
-// Returns by device how many times as long its kernels took as without the others: as much as both
-// the sample and the probes show. Empty: not known, or fewer than two devices had work.
-std::vector<double> slowdown(std::span<const DeviceParts> parts, const KnownOfCase& known) {
+// Returns by device how many times as long its kernels took per item as those of the device alone:
+// as much as both the sample and `most` show. Empty: not known, or fewer than two devices had work.
+std::vector<double> slowdown(std::span<const DeviceParts> parts, const KnownOfCase& known,
+                             std::span<const double> most) {
   if (known.contention.size() != parts.size() || known.alone.size() != parts.size() ||
       known.items == 0)
     return {};
@@ -211,9 +214,28 @@ std::vector<double> slowdown(std::span<const DeviceParts> parts, const KnownOfCa
     ++at_work;
     const double share = static_cast<double>(parts[i].items) / static_cast<double>(known.items);
     const double seen = seconds(parts[i].compute) / (seconds(*known.alone[i]) * share);
-    all[i] = std::max(1.0, std::min(seen, known.contention[i]));
+    all[i] = std::max(1.0, std::min(seen, most[i]));
   }
   return at_work < 2 ? std::vector<double>() : all;
+}
+
+// Returns by device how many times as long its kernels took per item because its share fills it
+// less than the whole problem. Empty: not known, or other devices may be why.
+std::vector<double> underfill(const Timeline& timeline, std::span<const DeviceParts> parts,
+                              const KnownOfCase& known) {
+  constexpr double most_contention = 1.05;  // two rates of the same kernels differ by as much
+  bool exchange = false, puts = false;
+  for (const Command& c : timeline.commands) {
+    exchange |= c.exchange.has_value();
+    puts |= c.exchange.has_value() && c.bytes > 0;
+  }
+  const bool kernels_wait = exchange && !puts;
+  if (!known.separate || kernels_wait ||
+      std::any_of(known.contention.begin(), known.contention.end(),
+                  [&](double c) { return c > most_contention; }))
+    return {};
+  return slowdown(parts, known,
+                  std::vector<double>(parts.size(), std::numeric_limits<double>::infinity()));
 }
 
 // Returns the time of a split that wastes nothing; none unless every device was measured alone.
@@ -286,8 +308,10 @@ Bottleneck find_bottleneck(const Timeline& timeline, const KnownOfCase& known) {
     b.free_exchange = replayed(timeline, {.exchange = true});
   b.free_launches = replayed(timeline, {.launches = true});
   b.free_merge = replayed(timeline, {.merge = true});
-  if (std::vector<double> slower = slowdown(parts, known); !slower.empty())
+  if (std::vector<double> slower = slowdown(parts, known, known.contention); !slower.empty())
     b.free_contention = replayed(timeline, {.slowdown = std::move(slower)});
+  if (std::vector<double> slower = underfill(timeline, parts, known); !slower.empty())
+    b.perfect_occupancy = replayed(timeline, {.slowdown = std::move(slower)});
   name_largest(b, timeline, known);
   return b;
 }

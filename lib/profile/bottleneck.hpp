@@ -21,7 +21,9 @@ struct Bottleneck {
   std::optional<Nanos> free_exchange;     // predicted T; none also if devices exchange nothing
   std::optional<Nanos> free_granularity;  // predicted T; none: granules are small enough
   std::optional<Nanos> free_contention;   // predicted T; none also unless two devices had work
-  std::optional<Nanos> unexplained;       // T without the time that nothing explains; none: little
+  // Predicted T; none also unless two GPUs or more had work.
+  std::optional<Nanos> perfect_occupancy;
+  std::optional<Nanos> unexplained;  // T without the time that nothing explains; none: little
 };
 
 // Returns the predicted T of the what-if that is its name; none for the names without one.
@@ -35,6 +37,8 @@ struct KnownOfCase {
   // Factor by device: how much longer an item took a probe with the others at work than without
   // them; empty: not known.
   std::vector<double> contention = {};
+  // Whether devices have cores and memory of their own, as GPUs do.
+  bool separate = false;
 };
 
 // Replays the timeline with one thing made free at a time. The replay keeps every command's
@@ -53,6 +57,9 @@ struct KnownOfCase {
 //   free_merge        no merge
 //   free_contention   kernels take no longer than alone: a device is taken to have been slowed down
 //                     as much as both its time alone and the probes show
+//   perfect_occupancy kernels take no longer per item than those of the device alone, whose larger
+//                     share fills it better; only of separate devices without contention whose
+//                     kernels do not exchange data themselves
 //   unexplained       T less what an ideal split saves (the sum of the devices' rates alone) beyond
 //                     all of the above together; only if that is at least 5 % of T and more than
 //                     any of the above

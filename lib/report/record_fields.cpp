@@ -651,7 +651,7 @@ const Description<RunRecord>& description<RunRecord>() {
                 "commands are impossible, or the case is not ok")
                 .with_schema(R"({"enum": ["none", "unexplained", "unknown", "perfect_balance",
                          "free_transfers", "free_exchange", "free_launches", "free_merge",
-                         "free_granularity", "free_contention"]})"),
+                         "free_granularity", "free_contention", "perfect_occupancy"]})"),
             group<RunRecord>(
                 "what_if_ns", "",
                 {field<&RunRecord::bottleneck, &Bottleneck::perfect_balance>("perfect_balance"),
@@ -666,6 +666,10 @@ const Description<RunRecord>& description<RunRecord>() {
                      .if_any(),
                  field<&RunRecord::bottleneck, &Bottleneck::free_contention>(
                      "free_contention", "absent: not known, or fewer than two devices had work")
+                     .if_any(),
+                 field<&RunRecord::bottleneck, &Bottleneck::perfect_occupancy>(
+                     "perfect_occupancy",
+                     "absent: not known, or fewer than two devices had work, or not all are GPUs")
                      .if_any(),
                  field<&RunRecord::bottleneck, &Bottleneck::unexplained>(
                      "unexplained",

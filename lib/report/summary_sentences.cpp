@@ -96,6 +96,10 @@ std::string held_back(const RunRecord& run, const std::string& whom, bool exact)
        "contention, as devices slow each other down; each as fast as alone, it "
        "would take",
        &Bottleneck::free_contention},
+      {"perfect_occupancy",
+       "occupancy, as kernels take longer per item on a share than on the whole problem; at the "
+       "rate of the whole it would take",
+       &Bottleneck::perfect_occupancy},
       {"unexplained", "time that no measured cost explains; without it, it would take",
        &Bottleneck::unexplained}};
   if (run.bottleneck.name == "unknown")

@@ -192,8 +192,11 @@ class Recorder {
       if (!the_case.samples[k].moves.empty())
         run.rebalances.push_back(rebalance_of(the_case, earlier + k, the_case.samples[k], set));
     const std::vector<double> slower = contention(the_case, set);
-    run.bottleneck = find_bottleneck(
-        run.timeline, {given_.shape.items, given_.shape.granularity, input.alone, slower});
+    const bool separate = !given_.simulated && std::none_of(set.begin(), set.end(), [&](auto i) {
+      return given_.devices[i].facts.is_cpu();
+    });
+    run.bottleneck = find_bottleneck(run.timeline, {given_.shape.items, given_.shape.granularity,
+                                                    input.alone, slower, separate});
     for (std::size_t n = 0; n < set.size(); ++n) {
       run.per_device.push_back(per_device(run, the_case, parts[n], set[n]));
       if (set.size() > 1 && !slower.empty()) run.per_device.back().contention = slower[n];
@@ -402,7 +405,8 @@ RecordedGroup recorded(const GroupRequest& request) {
                       request.workload.shape(),
                       cost_of(request.workload, request.mode),
                       request.devices,
-                      {}};
+                      {},
+                      false};
   const auto& known = request.options.calibration.devices;
   for (std::size_t i = 0; i < request.devices.size(); ++i) {
     std::optional<DeviceCeiling>& ceiling = group.ceilings.emplace_back();

@@ -283,8 +283,8 @@ Report simulate_session(const Scenario& scenario, const SessionOptions& options,
       report.devices[i].clock = group.prepared[i].clock;
     note_exchange(report, group);
     for (RunRecord& run : record_group(
-             group, {options, problem, modes[number], shape, scenario.work.cost, devices, {}}, {},
-             {}))
+             group, {options, problem, modes[number], shape, scenario.work.cost, devices, {}, true},
+             {}, {}))
       report.runs.push_back(std::move(run));
     interrupted = group.interrupted;
     if (!interrupted) observer.finished(number + 1);

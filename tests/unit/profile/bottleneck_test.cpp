@@ -187,6 +187,31 @@ TEST_CASE("devices that slow each other down, and what nothing explains, have a 
   CHECK_FALSE(find_bottleneck(one, {100, 1, {Nanos{50}, Nanos{50}}, {2, 2}}).free_contention);
 }
 
+TEST_CASE(
+    "GPUs that their shares do not fill are held back by occupancy, if nothing else may be why") {
+  const auto held_back = [](const std::string& commands, std::vector<double> contention,
+                            bool separate) {
+    const Timeline halves = drawn(2, "80", commands);
+    return find_bottleneck(halves,
+                           {100, 1, {Nanos{100}, Nanos{100}}, std::move(contention), separate});
+  };
+  const std::string alone =
+      "0: run 0 0..80, items 0 0..50 1: run 0 0..80, items 0 50..100, merge 80..80";
+  const Bottleneck found = held_back(alone, {1, 0.9}, true);
+  CHECK(found.name == "perfect_occupancy");
+  CHECK(found.perfect_occupancy == Nanos{50});
+  CHECK(time_without(found) == Nanos{50});
+  CHECK(held_back(alone, {1, 1.1}, true).name == "unexplained");  // they may slow each other down
+  CHECK(held_back(alone, {}, true).name == "unexplained");
+  CHECK(held_back(alone, {1, 1}, false).name == "unexplained");
+  const std::string waits =
+      "0: wait>1 0..1, run 0 1..80, items 0 0..50 1: run 0 0..80, items 0 50..100, merge 80..80";
+  CHECK(held_back(waits, {1, 1}, true).name == "unexplained");  // the kernels may wait themselves
+  const std::string puts =
+      "0: put>1 0..1 64B, run 0 1..80, items 0 0..50 1: run 0 0..80, items 0 50..100, merge 80..80";
+  CHECK(held_back(puts, {1, 1}, true).name == "perfect_occupancy");
+}
+
 TEST_CASE("a case that is much slower than ideal is never held back by nothing") {
   std::mt19937 random(7);
   std::uniform_real_distribution<double> factor(0.2, 2);
