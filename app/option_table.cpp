@@ -238,7 +238,9 @@ std::vector<OptionSpec> own_run_options() {
        "not an option of run any more; --save-data FILE saves the computed output, -o FILE "
        "(--result) the measurements"},
       {"export", 0, Kind::list, "KIND=FILE",
-       "Save for another tool: googlecpp, bmf, csv, markdown or junit", kFiles,
+       "Save for another tool: googlecpp, bmf, csv, markdown or junit; the FILE - is standard "
+       "output, which then has nothing else",
+       kFiles,
        in_simulate | in_links | in_report | not_confirmed},
       {"require", 0, Kind::list, "EXPR",
        "Exit with code 3 unless this holds for every case, with 4 if noise leaves it open: "

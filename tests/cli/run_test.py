@@ -225,6 +225,11 @@ class Streams(Case):
             self.assertTrue(link.is_symlink())
         result = self.good(*self.RUN, *binary.ONE_DEVICE, "--export", "csv=-")
         self.assertEqual(len(result.out.splitlines()), 2, result)
+        golden = binary.ROOT / "tests/golden/report.json"
+        table = self.folder / "table.md"
+        self.good("report", golden, "--export", f"markdown={table}")
+        printed = self.good("report", golden, "--export", "markdown=-").out
+        self.assertEqual(printed, table.read_text())
         self.assertFalse((self.folder / "-").exists())
         self.refused([*self.RUN, *binary.ONE_DEVICE, "-o", "-", "--export", "csv=-"], 2, "output")
         self.refused([*self.RUN, *binary.ONE_DEVICE, "-o", "-", "--json"], 2, "--json")
