@@ -240,8 +240,7 @@ std::vector<OptionSpec> own_run_options() {
       {"export", 0, Kind::list, "KIND=FILE",
        "Save for another tool: googlecpp, bmf, csv, markdown or junit; the FILE - is standard "
        "output, which then has nothing else",
-       kFiles,
-       in_simulate | in_links | in_report | not_confirmed},
+       kFiles, in_simulate | in_links | in_report | not_confirmed},
       {"require", 0, Kind::list, "EXPR",
        "Exit with code 3 unless this holds for every case, with 4 if noise leaves it open: "
        "efficiency>=0.9, time<=2ms, faults<1; dynamic:speedup>1.8 for one strategy, "

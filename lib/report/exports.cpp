@@ -41,9 +41,16 @@ std::string doubts_of(const RunRecord& run) {
   return text;
 }
 
+// Returns the verification of a case; empty if it ended before one.
+std::string verified_word(const RunRecord& run) {
+  const bool ended_before = run.status != Status::ok && run.verify.status == VerifyStatus::off;
+  return ended_before ? "" : to_string(run.verify.status);
+}
+
 struct CsvColumn {
   std::string name;
   std::function<std::string(const RunRecord&)> cell;
+  bool is_figure = false;  // empty for cases that are not ok
 };
 
 // Adds a column for each name that any of the runs has, in order.
@@ -61,13 +68,14 @@ void add_params(const Report& report, const std::string& prefix, ParamMap RunRec
 }
 
 template <auto Get>
-CsvColumn column(const char* name) {
-  return {name, [](const RunRecord& run) { return fmt::format("{}", std::invoke(Get, run)); }};
+CsvColumn column(const char* name, bool is_figure = false) {
+  return {name, [](const RunRecord& run) { return fmt::format("{}", std::invoke(Get, run)); },
+          is_figure};
 }
 
 template <Nanos Summary::*Time>
 CsvColumn time_column(const char* name) {
-  return column<[](const RunRecord& run) { return (run.time.*Time).count(); }>(name);
+  return column<[](const RunRecord& run) { return (run.time.*Time).count(); }>(name, true);
 }
 
 std::vector<CsvColumn> csv_columns(const Report& report) {
@@ -78,32 +86,36 @@ std::vector<CsvColumn> csv_columns(const Report& report) {
   add_params(report, "param_", &R::params, all);
   all.push_back(column<&R::strategy>("strategy"));
   add_params(report, "strategy_", &R::strategy_params, all);
-  for (CsvColumn& each :
-       std::vector<CsvColumn>{column<[](const R& run) {
-                                return run.plan.chosen ? run.plan.chosen->strategy : std::string();
-                              }>("chosen"),
-                              column<[](const R& run) { return run.devices.size(); }>("devices"),
-                              column<[](const R& run) { return run.time.n; }>("samples"),
-                              time_column<&Summary::min>("time_min_ns"),
-                              time_column<&Summary::median>("time_median_ns"),
-                              time_column<&Summary::mean>("time_mean_ns"),
-                              time_column<&Summary::stdev>("time_stdev_ns"),
-                              time_column<&Summary::ci95_low>("time_ci95_low_ns"),
-                              time_column<&Summary::ci95_high>("time_ci95_high_ns"),
-                              column<&R::rate>("rate"), column<&R::rate_unit>("rate_unit")})
+  for (CsvColumn& each : std::vector<CsvColumn>{
+           column<[](const R& run) {
+             return run.plan.chosen ? run.plan.chosen->strategy : std::string();
+           }>("chosen"),
+           column<[](const R& run) { return run.devices.size(); }>("devices"),
+           column<[](const R& run) { return to_string(run.status); }>("status"),
+           column<[](const R& run) { return printable(run.reason.value_or("")); }>("reason"),
+           column<[](const R& run) { return run.time.n; }>("samples", true),
+           time_column<&Summary::min>("time_min_ns"),
+           time_column<&Summary::median>("time_median_ns"),
+           time_column<&Summary::mean>("time_mean_ns"),
+           time_column<&Summary::stdev>("time_stdev_ns"),
+           time_column<&Summary::ci95_low>("time_ci95_low_ns"),
+           time_column<&Summary::ci95_high>("time_ci95_high_ns"), column<&R::rate>("rate", true),
+           column<&R::rate_unit>("rate_unit")})
     all.push_back(std::move(each));
   for (const MetricInfo& metric : all_metrics())
-    all.push_back({metric.name, [value = metric.value](const R& run) {
+    all.push_back({metric.name,
+                   [value = metric.value](const R& run) {
                      const std::optional<double> found = run.metrics.*value;
                      return found && std::isfinite(*found) ? fmt::format("{}", *found) : "";
-                   }});
+                   },
+                   true});
   for (CsvColumn& each : std::vector<CsvColumn>{
-           column<[](const R& run) { return run.bottleneck.name; }>("bottleneck"),
-           column<[](const R& run) { return to_string(run.verify.status); }>("verified"),
-           column<asked_for>("devices_asked"),
+           column<[](const R& run) { return what_if_word(run.bottleneck.name); }>("bottleneck",
+                                                                                  true),
+           column<verified_word>("verified"), column<asked_for>("devices_asked"),
            column<[](const R& run) { return run.faults.size(); }>("faults"),
            column<[](const R& run) { return run.invalidated.size(); }>("disturbed"),
-           column<doubts_of>("doubtful")})
+           column<doubts_of>("doubtful", true)})
     all.push_back(std::move(each));
   return all;
 }
@@ -117,8 +129,10 @@ std::string export_csv(const Report& report) {
   for (const CsvColumn& column : columns) add(column, column.name);
   out += "\r\n";
   for (const RunRecord& run : report.runs) {
-    if (run.status != Status::ok) continue;
-    for (const CsvColumn& column : columns) add(column, column.cell(run));
+    for (const CsvColumn& column : columns) {
+      const bool known = run.status == Status::ok || !column.is_figure;
+      add(column, known ? column.cell(run) : "");
+    }
     out += "\r\n";
   }
   return out;

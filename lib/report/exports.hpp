@@ -1,5 +1,5 @@
-// Exports a result to the formats of other tools. All but junit omit cases that are not ok: their
-// zeros would be taken for figures. Nothing here is read back.
+// Exports a result to the formats of other tools. Cases that are not ok have no figures: csv and
+// junit give their status, and the others omit them. Nothing here is read back.
 #pragma once
 
 #include <string>

@@ -244,7 +244,8 @@ class Exports(Results):
             json.loads(files[kind].read_text(),
                        parse_constant=lambda name, kind=kind: self.fail(f"{kind}: {name}"))
         rows = list(csv.DictReader(io.StringIO(files["csv"].read_text(), newline="")))
-        self.assertEqual(len(rows), len(report["runs"]) - 1)
+        self.assertEqual([row["status"] for row in rows], [run["status"] for run in report["runs"]])
+        self.assertEqual((rows[2]["reason"], rows[2]["time_median_ns"]), ('a < b & "c"', ""))
         self.assertEqual({None in row or None in row.values() for row in rows}, {False})
         self.assertEqual({row["started"] for row in rows}, {report["started"]})
         for name, value in report["runs"][0]["params"].items():
