@@ -238,7 +238,8 @@ std::vector<OptionSpec> own_run_options() {
        "not an option of run any more; --save-data FILE saves the computed output, -o FILE "
        "(--result) the measurements"},
       {"export", 0, Kind::list, "KIND=FILE",
-       "Save for another tool: googlecpp, bmf, csv, markdown or junit; the FILE - is standard "
+       "Save for another tool: googlecpp, bmf, csv, samples, markdown or junit; the FILE - is "
+       "standard "
        "output, which then has nothing else",
        kFiles, in_simulate | in_links | in_report | not_confirmed},
       {"require", 0, Kind::list, "EXPR",
