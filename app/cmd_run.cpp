@@ -219,7 +219,8 @@ class Builder {
 };
 
 // Sets what an overview measures: the split that is predicted to be fastest and equal shares, next
-// to each device alone, of problems that are so small that the samples of each suite and its verification take about a second.
+// to each device alone, of problems that are so small that the samples of each suite and its
+// verification take about a second.
 void make_overview(const Settings& settings, std::size_t devices, RunRequest& request) {
   SessionOptions& session = request.session;
   session.modes = {Mode::resident};
