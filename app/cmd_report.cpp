@@ -1,5 +1,5 @@
-// `mgpu-bench report`: prints the tables of a saved result, and makes the files of --export from
-// it. Needs no device.
+// `mgpu-bench report`: prints the tables of a saved result or its JSON, and makes the files of
+// --export from it. Needs no device.
 #include "app/commands.hpp"
 #include "app/finish_run.hpp"
 #include "app/problems.hpp"
@@ -16,8 +16,11 @@ ExitCode cmd_report(const Context& context) {
   const std::vector<Requirement> requirements = read_requirements(settings);
   OutputFiles outputs;
   add_outputs(exports, outputs);
+  const bool json = settings.is_on("json");
+  refuse_two_on_standard_output(json, outputs);
   const std::string file = context.invocation.arguments.at(0);
   Report report = read_report(file);
+  const std::string text = json ? to_json_text(report) : "";
   complete_defaults(report, context.suites);
   warn_of_interruption(file, report);
   if (const std::string when = measured_words(report); !when.empty())
@@ -31,7 +34,8 @@ ExitCode cmd_report(const Context& context) {
   std::vector<ExitCode> codes;
   if (!write_exports(report, exports, missed, outputs, true)) codes.push_back(ExitCode::internal);
   codes.push_back(tell_misses(missed));
-  if (outputs.take_standard_output()) return worst(codes);
+  if (json) print_json(text);
+  if (json || outputs.take_standard_output()) return worst(codes);
   RunObserver observer({.tables = style});
   print_results(report, observer, style);
   return worst(codes);

@@ -222,13 +222,15 @@ std::vector<OptionSpec> own_run_options() {
        ".gz; missing folders are created; - is standard output (default: a dated file in "
        "$XDG_STATE_HOME/mgpu-bench, which other commands accept as last)",
        kFiles, in_simulate | in_links | not_confirmed | important},
+      {"no-save", 0, Kind::flag, "", "Without -o: save no dated result either", kFiles,
+       in_links | not_confirmed},
       {"force", 0, Kind::flag, "", "Replace an older result even if nothing was measured", kFiles,
        in_links | not_confirmed},
       {"resume", 0, Kind::value, "RESULT",
        "Resume the interrupted or killed run that wrote RESULT (or last), with the same options",
        kFiles, not_confirmed},
       {"json", 0, Kind::flag, "", "Print that JSON, and nothing else, on standard output", kFiles,
-       in_plan | in_simulate | in_links | not_confirmed | important},
+       in_plan | in_simulate | in_links | in_report | not_confirmed | important},
       {"trace", 0, Kind::value, "FILE",
        "Save a timeline of every case for Perfetto or chrome://tracing", kFiles,
        in_simulate | not_confirmed | important},
@@ -457,7 +459,10 @@ std::vector<OptionSpec> links_options() {
 }
 
 std::vector<OptionSpec> report_options() {
-  return shared(own_run_options(), OptionSpec::in_report);
+  std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_report);
+  named(options, "json").help =
+      "Print the result as JSON, uncompressed, and nothing else, on standard output";
+  return options;
 }
 
 std::vector<OptionSpec> compare_options() {

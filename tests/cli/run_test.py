@@ -118,6 +118,7 @@ class OneRun(Case):
         self.assertNotIn("\x1b", self.done.out + self.done.err)
         self.assertEqual(self.good("report", self.file).out, self.done.out)
         self.assertEqual(self.good("report", "-", given=self.file.read_text()).out, self.done.out)
+        self.assertEqual(self.good("report", self.file, "--json").out, self.file.read_text())
         packed = gzip.compress(self.file.read_bytes())
         piped = subprocess.run([binary.BINARY, "report", "/dev/stdin"], input=packed,
                                env=environment(), capture_output=True)
@@ -233,6 +234,7 @@ class Streams(Case):
         self.assertFalse((self.folder / "-").exists())
         self.refused([*self.RUN, *binary.ONE_DEVICE, "-o", "-", "--export", "csv=-"], 2, "output")
         self.refused([*self.RUN, *binary.ONE_DEVICE, "-o", "-", "--json"], 2, "--json")
+        self.refused(["report", golden, "--export", "csv=-", "--json"], 2, "--json")
 
     def test_a_pipe_gets_one_complete_document(self):
         pipe = self.folder / "pipe"
