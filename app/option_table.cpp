@@ -462,6 +462,12 @@ std::vector<OptionSpec> report_options() {
   std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_report);
   named(options, "json").help =
       "Print the result as JSON, uncompressed, and nothing else, on standard output";
+  options.push_back(
+      {"where", 0, Kind::list, "NAME=VALUE,..",
+       "Only cases with this suite, strategy, mode, number of devices, status or parameter, in "
+       "tables, exports, --json and --require: suite=merkle, leaves=2^20, strategy=equal,dynamic "
+       "(one of both); terms that are repeated must all hold",
+       kFiles, important});
   return options;
 }
 
