@@ -212,6 +212,7 @@ class Tree {
     CLI::App* sub =
         command("report", "Print the tables of a saved result, or export it",
                 "Examples:\n  mgpu-bench report last\n"
+                "  mgpu-bench report last --where suite=merkle --where strategy=equal,dynamic\n"
                 "  mgpu-bench report r.json --export csv=r.csv --require 'best:efficiency>=0.9'\n");
     add_arguments(sub, "FILE",
                   std::string("A file saved by run or links, compressed by gzip or not") + kOrLast,

@@ -222,13 +222,15 @@ std::vector<OptionSpec> own_run_options() {
        ".gz; missing folders are created; - is standard output (default: a dated file in "
        "$XDG_STATE_HOME/mgpu-bench, which other commands accept as last)",
        kFiles, in_simulate | in_links | not_confirmed | important},
+      {"no-save", 0, Kind::flag, "", "Without -o: save no dated result either", kFiles,
+       in_links | not_confirmed},
       {"force", 0, Kind::flag, "", "Replace an older result even if nothing was measured", kFiles,
        in_links | not_confirmed},
       {"resume", 0, Kind::value, "RESULT",
        "Resume the interrupted or killed run that wrote RESULT (or last), with the same options",
        kFiles, not_confirmed},
       {"json", 0, Kind::flag, "", "Print that JSON, and nothing else, on standard output", kFiles,
-       in_plan | in_simulate | in_links | not_confirmed | important},
+       in_plan | in_simulate | in_links | in_report | not_confirmed | important},
       {"trace", 0, Kind::value, "FILE",
        "Save a timeline of every case for Perfetto or chrome://tracing", kFiles,
        in_simulate | not_confirmed | important},
@@ -238,8 +240,10 @@ std::vector<OptionSpec> own_run_options() {
        "not an option of run any more; --save-data FILE saves the computed output, -o FILE "
        "(--result) the measurements"},
       {"export", 0, Kind::list, "KIND=FILE",
-       "Save for another tool: googlecpp, bmf, csv, markdown or junit", kFiles,
-       in_simulate | in_links | in_report | not_confirmed},
+       "Save for another tool: googlecpp, bmf, csv, samples, markdown or junit; the FILE - is "
+       "standard "
+       "output, which then has nothing else",
+       kFiles, in_simulate | in_links | in_report | not_confirmed},
       {"require", 0, Kind::list, "EXPR",
        "Exit with code 3 unless this holds for every case, with 4 if noise leaves it open: "
        "efficiency>=0.9, time<=2ms, faults<1; dynamic:speedup>1.8 for one strategy, "
@@ -455,7 +459,16 @@ std::vector<OptionSpec> links_options() {
 }
 
 std::vector<OptionSpec> report_options() {
-  return shared(own_run_options(), OptionSpec::in_report);
+  std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_report);
+  named(options, "json").help =
+      "Print the result as JSON, uncompressed, and nothing else, on standard output";
+  options.push_back(
+      {"where", 0, Kind::list, "NAME=VALUE,..",
+       "Only cases with this suite, strategy, mode, number of devices, status or parameter, in "
+       "tables, exports, --json and --require: suite=merkle, leaves=2^20, strategy=equal,dynamic "
+       "(one of both); terms that are repeated must all hold",
+       kFiles, important});
+  return options;
 }
 
 std::vector<OptionSpec> compare_options() {

@@ -103,6 +103,22 @@ std::vector<Mode> modes(const Settings& settings, std::span<const SuiteInfo* con
                         [&](const Mode& mode) { return option_value(mode) == asked; })};
 }
 
+// Tells whether --no-save applies: not if a layer before its own names a file for the result.
+// Throws if its own layer does.
+bool saves_nothing(const Settings& settings) {
+  if (!settings.is_on("no-save")) return false;
+  const Given& no_save = *settings.find("no-save");
+  for (const char* name : {"result", "resume"}) {
+    const Given* file = settings.find(name);
+    if (file == nullptr || file->layer > no_save.layer) continue;
+    if (file->layer < no_save.layer) return false;
+    throw Error(ErrorKind::usage, fmt::format("{}: {} names a file for the result; expected: one "
+                                              "of them",
+                                              no_save.from, file->from));
+  }
+  return true;
+}
+
 }  // namespace
 
 std::vector<Mode> modes_of(std::span<const SuiteInfo* const> suites) {
@@ -203,8 +219,9 @@ void read_output_files(const Settings& settings, RunRequest& request) {
       throw Error(ErrorKind::usage, given->from + ": the file name is empty");
     return given->value;
   };
-  request.result_file = path("result");
-  if (const Given* resume = settings.find("resume")) {
+  request.no_save = saves_nothing(settings);
+  if (!request.no_save) request.result_file = path("result");
+  if (const Given* resume = settings.find("resume"); resume != nullptr && !request.no_save) {
     const auto plain = [](const std::filesystem::path& file) {
       return std::filesystem::absolute(file).lexically_normal();
     };

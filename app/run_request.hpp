@@ -39,6 +39,7 @@ struct RunRequest {
   bool json = false;   // prints only the result on stdout
   bool force = false;  // replaces a result even if nothing was measured
   std::optional<std::filesystem::path> result_file, trace_file;
+  bool no_save = false;  // saves no result
   // The program chose result_file (app/saved_results.hpp).
   bool result_is_dated = false;
   bool resumes = false;  // result_file is that of an earlier run

@@ -171,7 +171,7 @@ fs::path new_saved_result(const fs::path& folder, const std::string& began, cons
 
 void keep_result(const Context& context, const std::string& began, const std::string& what,
                  RunRequest& request, std::vector<std::string>& warnings) {
-  if (request.result_file) return;
+  if (request.result_file || request.no_save) return;
   const fs::path folder = state_directory(context.environment);
   if (folder.empty()) {
     warnings.emplace_back(

@@ -26,8 +26,9 @@ std::filesystem::path new_saved_result(const std::filesystem::path& folder,
                                        const std::string& began, const std::string& what,
                                        OutputFiles& outputs, std::size_t most = kMostSaved);
 
-// Sets the result file of the request to a new one in the user's state folder, unless there is -o.
-// If that is impossible, warns. `began`: date of the result; `what`: what it measures.
+// Sets the result file of the request to a new one in the user's state folder, unless there is -o
+// or --no-save. If that is impossible, warns. `began`: date of the result; `what`: what it
+// measures.
 void keep_result(const Context& context, const std::string& began, const std::string& what,
                  RunRequest& request, std::vector<std::string>& warnings);
 

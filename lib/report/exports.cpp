@@ -2,6 +2,7 @@
 #include "lib/report/exports.hpp"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
@@ -9,6 +10,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <utility>
 
 #include "lib/base/error.hpp"
@@ -41,9 +43,16 @@ std::string doubts_of(const RunRecord& run) {
   return text;
 }
 
+// Returns the verification of a case; empty if it ended before one.
+std::string verified_word(const RunRecord& run) {
+  const bool ended_before = run.status != Status::ok && run.verify.status == VerifyStatus::off;
+  return ended_before ? "" : to_string(run.verify.status);
+}
+
 struct CsvColumn {
   std::string name;
   std::function<std::string(const RunRecord&)> cell;
+  bool is_figure = false;  // empty for cases that are not ok
 };
 
 // Adds a column for each name that any of the runs has, in order.
@@ -61,13 +70,14 @@ void add_params(const Report& report, const std::string& prefix, ParamMap RunRec
 }
 
 template <auto Get>
-CsvColumn column(const char* name) {
-  return {name, [](const RunRecord& run) { return fmt::format("{}", std::invoke(Get, run)); }};
+CsvColumn column(const char* name, bool is_figure = false) {
+  return {name, [](const RunRecord& run) { return fmt::format("{}", std::invoke(Get, run)); },
+          is_figure};
 }
 
 template <Nanos Summary::*Time>
 CsvColumn time_column(const char* name) {
-  return column<[](const RunRecord& run) { return (run.time.*Time).count(); }>(name);
+  return column<[](const RunRecord& run) { return (run.time.*Time).count(); }>(name, true);
 }
 
 std::vector<CsvColumn> csv_columns(const Report& report) {
@@ -78,48 +88,115 @@ std::vector<CsvColumn> csv_columns(const Report& report) {
   add_params(report, "param_", &R::params, all);
   all.push_back(column<&R::strategy>("strategy"));
   add_params(report, "strategy_", &R::strategy_params, all);
-  for (CsvColumn& each :
-       std::vector<CsvColumn>{column<[](const R& run) {
-                                return run.plan.chosen ? run.plan.chosen->strategy : std::string();
-                              }>("chosen"),
-                              column<[](const R& run) { return run.devices.size(); }>("devices"),
-                              column<[](const R& run) { return run.time.n; }>("samples"),
-                              time_column<&Summary::min>("time_min_ns"),
-                              time_column<&Summary::median>("time_median_ns"),
-                              time_column<&Summary::mean>("time_mean_ns"),
-                              time_column<&Summary::stdev>("time_stdev_ns"),
-                              time_column<&Summary::ci95_low>("time_ci95_low_ns"),
-                              time_column<&Summary::ci95_high>("time_ci95_high_ns"),
-                              column<&R::rate>("rate"), column<&R::rate_unit>("rate_unit")})
+  for (CsvColumn& each : std::vector<CsvColumn>{
+           column<[](const R& run) {
+             return run.plan.chosen ? run.plan.chosen->strategy : std::string();
+           }>("chosen"),
+           column<[](const R& run) { return run.devices.size(); }>("devices"),
+           column<[](const R& run) { return to_string(run.status); }>("status"),
+           column<[](const R& run) { return printable(run.reason.value_or("")); }>("reason"),
+           column<[](const R& run) { return run.time.n; }>("samples", true),
+           time_column<&Summary::min>("time_min_ns"),
+           time_column<&Summary::median>("time_median_ns"),
+           time_column<&Summary::mean>("time_mean_ns"),
+           time_column<&Summary::stdev>("time_stdev_ns"),
+           time_column<&Summary::ci95_low>("time_ci95_low_ns"),
+           time_column<&Summary::ci95_high>("time_ci95_high_ns"), column<&R::rate>("rate", true),
+           column<&R::rate_unit>("rate_unit")})
     all.push_back(std::move(each));
   for (const MetricInfo& metric : all_metrics())
-    all.push_back({metric.name, [value = metric.value](const R& run) {
+    all.push_back({metric.name,
+                   [value = metric.value](const R& run) {
                      const std::optional<double> found = run.metrics.*value;
                      return found && std::isfinite(*found) ? fmt::format("{}", *found) : "";
-                   }});
+                   },
+                   true});
   for (CsvColumn& each : std::vector<CsvColumn>{
-           column<[](const R& run) { return run.bottleneck.name; }>("bottleneck"),
-           column<[](const R& run) { return to_string(run.verify.status); }>("verified"),
-           column<asked_for>("devices_asked"),
+           column<[](const R& run) { return what_if_word(run.bottleneck.name); }>("bottleneck",
+                                                                                  true),
+           column<verified_word>("verified"), column<asked_for>("devices_asked"),
            column<[](const R& run) { return run.faults.size(); }>("faults"),
            column<[](const R& run) { return run.invalidated.size(); }>("disturbed"),
-           column<doubts_of>("doubtful")})
+           column<doubts_of>("doubtful", true)})
     all.push_back(std::move(each));
   return all;
 }
 
+std::string csv_line(std::span<const std::string> cells) {
+  std::string line;
+  for (const std::string& cell : cells) line += (&cell == &cells.front() ? "" : ",") + quoted(cell);
+  return line + "\r\n";
+}
+
 std::string export_csv(const Report& report) {
   const std::vector<CsvColumn> columns = csv_columns(report);
-  std::string out;
-  const auto add = [&](const CsvColumn& column, const std::string& cell) {
-    out += (&column == &columns.front() ? "" : ",") + quoted(cell);
-  };
-  for (const CsvColumn& column : columns) add(column, column.name);
-  out += "\r\n";
+  std::vector<std::string> cells;
+  for (const CsvColumn& column : columns) cells.push_back(column.name);
+  std::string out = csv_line(cells);
   for (const RunRecord& run : report.runs) {
-    if (run.status != Status::ok) continue;
-    for (const CsvColumn& column : columns) add(column, column.cell(run));
-    out += "\r\n";
+    cells.clear();
+    for (const CsvColumn& column : columns) {
+      const bool known = run.status == Status::ok || !column.is_figure;
+      cells.push_back(known ? column.cell(run) : "");
+    }
+    out += csv_line(cells);
+  }
+  return out;
+}
+
+std::string fact(const Report& report, const std::string& name) {
+  const auto found = report.environment.find(name);
+  return found == report.environment.end() ? "" : found->second;
+}
+
+std::string device_name(const Report& report, const std::string& id) {
+  for (const DeviceRecord& record : report.devices)
+    if (record.device.id == id) return record.device.name;
+  return "";
+}
+
+std::string params_json(const ParamMap& params) {
+  JsonValue json = json_object();
+  for (const auto& [name, value] : params)
+    std::visit([&, &key = name](const auto& v) { put(json, key, v); }, value);
+  return flat_json(json);
+}
+
+std::string export_samples(const Report& report) {
+  std::string out =
+      "run_id,started,version,git,host,suite,params,strategy,devices,device_names,mode,status,"
+      "reason,verified,sample,time_ns,discarded\r\n";
+  for (const RunRecord& run : report.runs) {
+    std::vector<std::string> names;
+    for (const std::string& id : run.devices) names.push_back(device_name(report, id));
+    const std::string of_case[] = {report.id,
+                                   report.started,
+                                   report.tool.version,
+                                   report.tool.git,
+                                   fact(report, "host"),
+                                   run.suite,
+                                   params_json(run.params),
+                                   strategy_label(run),
+                                   fmt::format("{}", fmt::join(run.devices, ";")),
+                                   fmt::format("{}", fmt::join(names, ";")),
+                                   to_string(run.mode),
+                                   to_string(run.status)};
+    const auto add = [&](const std::string& reason, const std::string& sample,
+                         std::optional<Nanos> time, bool discarded) {
+      std::vector<std::string> cells(std::begin(of_case), std::end(of_case));
+      cells.insert(cells.end(),
+                   {printable(reason), verified_word(run), sample,
+                    time ? std::to_string(time->count()) : "", discarded ? "true" : "false"});
+      out += csv_line(cells);
+    };
+    if (run.status != Status::ok) add(run.reason.value_or(""), "", std::nullopt, false);
+    for (std::size_t k = 0; run.status == Status::ok && k < run.samples.size(); ++k)
+      add("", std::to_string(k), run.samples[k], false);
+    for (std::size_t k = 0; k < run.invalidated.size(); ++k) {
+      const InvalidatedSample& sample = run.invalidated[k];
+      add(sample.reason, std::to_string(k),
+          sample.reason.empty() ? std::optional(sample.time) : std::nullopt, true);
+    }
   }
   return out;
 }
@@ -233,11 +310,6 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
 }
 
 // JSON for other tools. Comments say what each of them reads and which inputs it rejects.
-
-std::string fact(const Report& report, const std::string& name) {
-  const auto found = report.environment.find(name);
-  return found == report.environment.end() ? "" : found->second;
-}
 
 // Bencher refuses a file without "caches", compare.py one whose json_schema_version is not 1.
 // Additional members must be strings.
@@ -382,6 +454,7 @@ constexpr ExportKind kKinds[] = {
     {"googlecpp", [](const Report& report, auto&) { return export_googlecpp(report); }},
     {"bmf", [](const Report& report, auto&) { return export_bmf(report); }},
     {"csv", [](const Report& report, auto&) { return export_csv(report); }},
+    {"samples", [](const Report& report, auto&) { return export_samples(report); }},
     {"markdown", [](const Report& report, auto&) { return export_markdown(report); }},
     {"junit", export_junit}};
 

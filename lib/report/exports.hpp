@@ -1,5 +1,5 @@
-// Exports a result to the formats of other tools. All but junit omit cases that are not ok: their
-// zeros would be taken for figures. Nothing here is read back.
+// Exports a result to the formats of other tools. Cases that are not ok have no figures: csv,
+// samples and junit give their status, and the others omit them. Nothing here is read back.
 #pragma once
 
 #include <string>
@@ -17,6 +17,7 @@ namespace mgpu {
 //              Conbench
 //   bmf        Bencher Metric Format: every measure of a case with its bounds
 //   csv        one line per case, RFC 4180
+//   samples    the same, one line per case and sample; every file has the same columns
 //   markdown   one table per problem
 //   junit      a test case per case; `missed` requirements, and faults under --strict, are
 //              failures; other faults are mentioned

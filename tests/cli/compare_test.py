@@ -226,7 +226,7 @@ class Statistics(Results):
 
 
 class Exports(Results):
-    KINDS = ("googlecpp", "bmf", "csv", "markdown", "junit")
+    KINDS = ("googlecpp", "bmf", "csv", "samples", "markdown", "junit")
 
     def exported(self, report):
         """Exports a saved result as every kind; returns kind -> file."""
@@ -244,11 +244,22 @@ class Exports(Results):
             json.loads(files[kind].read_text(),
                        parse_constant=lambda name, kind=kind: self.fail(f"{kind}: {name}"))
         rows = list(csv.DictReader(io.StringIO(files["csv"].read_text(), newline="")))
-        self.assertEqual(len(rows), len(report["runs"]) - 1)
+        self.assertEqual([row["status"] for row in rows], [run["status"] for run in report["runs"]])
+        self.assertEqual((rows[2]["reason"], rows[2]["time_median_ns"]), ('a < b & "c"', ""))
         self.assertEqual({None in row or None in row.values() for row in rows}, {False})
         self.assertEqual({row["started"] for row in rows}, {report["started"]})
         for name, value in report["runs"][0]["params"].items():
             self.assertEqual(rows[0][f"param_{name}"], str(value))
+        saved = json.loads((self.folder / "r.json").read_text())
+        rows = list(csv.DictReader(io.StringIO(files["samples"].read_text(), newline="")))
+        expected = [(json.dumps(run["params"], sort_keys=True), run["mode"], ";".join(run["devices"]),
+                     run["status"], str(k), str(time)) for run in saved["runs"]
+                    for k, time in (enumerate(run["samples_ns"]) if run["status"] == "ok" else [("", "")])]
+        self.assertEqual([(json.dumps(json.loads(row["params"]), sort_keys=True), row["mode"],
+                           row["devices"], row["status"], row["sample"], row["time_ns"])
+                          for row in rows if row["discarded"] == "false"], expected)
+        self.assertEqual(len(rows) - len(expected),
+                         sum(len(run["disturbed_samples"]) for run in saved["runs"]))
         date = json.loads(files["googlecpp"].read_text())["context"]["date"]
         self.assertEqual(date, report["started"])
         suite = xml.etree.ElementTree.parse(files["junit"]).getroot().find("testsuite")

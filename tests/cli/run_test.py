@@ -118,6 +118,7 @@ class OneRun(Case):
         self.assertNotIn("\x1b", self.done.out + self.done.err)
         self.assertEqual(self.good("report", self.file).out, self.done.out)
         self.assertEqual(self.good("report", "-", given=self.file.read_text()).out, self.done.out)
+        self.assertEqual(self.good("report", self.file, "--json").out, self.file.read_text())
         packed = gzip.compress(self.file.read_bytes())
         piped = subprocess.run([binary.BINARY, "report", "/dev/stdin"], input=packed,
                                env=environment(), capture_output=True)
@@ -225,9 +226,15 @@ class Streams(Case):
             self.assertTrue(link.is_symlink())
         result = self.good(*self.RUN, *binary.ONE_DEVICE, "--export", "csv=-")
         self.assertEqual(len(result.out.splitlines()), 2, result)
+        golden = binary.ROOT / "tests/golden/report.json"
+        table = self.folder / "table.md"
+        self.good("report", golden, "--export", f"markdown={table}")
+        printed = self.good("report", golden, "--export", "markdown=-").out
+        self.assertEqual(printed, table.read_text())
         self.assertFalse((self.folder / "-").exists())
         self.refused([*self.RUN, *binary.ONE_DEVICE, "-o", "-", "--export", "csv=-"], 2, "output")
         self.refused([*self.RUN, *binary.ONE_DEVICE, "-o", "-", "--json"], 2, "--json")
+        self.refused(["report", golden, "--export", "csv=-", "--json"], 2, "--json")
 
     def test_a_pipe_gets_one_complete_document(self):
         pipe = self.folder / "pipe"

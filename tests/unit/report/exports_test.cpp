@@ -87,10 +87,26 @@ TEST_CASE("CSV, Markdown and JUnit are the golden ones, and quote what would bre
   report.runs[4].time.median = Nanos{1'000'000'000};  // this case is not ok
   const auto missed =
       misses(report, parse_requirements("--require", "equal:speedup>=100,stealing:time<1s"));
-  const std::string text = exported("csv", report, {}) + "\n" + exported("markdown", report, {}) +
-                           "\n" + exported("junit", report, missed) + "\n" +
+  Report few = report;
+  for (RunRecord& run : few.runs) run.samples.resize(2);
+  const std::string text = exported("csv", report, {}) + "\n" + exported("samples", few, {}) +
+                           "\n" + exported("markdown", report, {}) + "\n" +
+                           exported("junit", report, missed) + "\n" +
                            exported("junit", report, {{std::size_t{3}, "device 0:1 hung"}});
   CHECK(golden("exports.txt", text) == text);
+}
+
+TEST_CASE("the samples of every report have the same columns, and disturbed ones are marked") {
+  Report report = sample_report();
+  const std::string columns = exported("samples", Report{}, {});
+  CHECK(columns.ends_with(",discarded\r\n"));
+  report.runs = {report.runs[3]};
+  report.runs[0].samples.resize(1);
+  report.runs[0].invalidated[0].reason = "lost, with no result";
+  const std::string text = exported("samples", report, {});
+  CHECK(text.starts_with(columns));
+  CHECK(has(text, ",ok,,passed,0,828500,false\r\n"));
+  CHECK(text.ends_with(",ok,\"lost, with no result\",passed,0,,true\r\n"));
 }
 
 TEST_CASE("a requirement holds for every case in its scope or names those that miss it") {
