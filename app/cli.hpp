@@ -89,8 +89,9 @@ inline constexpr const char* kFooter =
     "over the file.\n"
     "\n"
     "Exit codes: 0 ok, 1 internal error or output not writable, 2 usage (also no command at all), "
-    "bad input or not comparable, 3 a regression, a missing case or a requirement not met, 4 "
-    "inconclusive, 5 a case failed, 6 a result was wrong, 7 no device, 77 fewer devices than "
+    "bad input, not comparable or too few samples, 3 a regression, a missing case or a requirement "
+    "not met, 4 inconclusive, 5 a case failed, 6 a result was wrong, 7 no device, 77 fewer devices "
+    "than "
     "required, 130 and 143 interrupted.\n";
 
 inline constexpr const char* kRunFooter =
@@ -132,7 +133,7 @@ inline constexpr const char* kCompareFooter =
     "Examples:\n"
     "  mgpu-bench compare last~1 last                         the last two results\n"
     "  mgpu-bench compare base.json new.json                  exit code 3 when something became "
-    "slower\n"
+    "slower, 4 when it may have\n"
     "  mgpu-bench compare base.json new.json --confirm 2 --markdown \"$GITHUB_STEP_SUMMARY\"\n"
     "  mgpu-bench compare ./old/mgpu-bench ./new/mgpu-bench --interleave 12 --with 'merkle -d cpu "
     "-s equal -n 5'\n"

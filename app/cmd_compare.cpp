@@ -29,6 +29,12 @@ struct Sides {
 
 Report read_side(const std::string& file, std::span<const SuiteInfo> suites) {
   Report report = read_report(file);
+  if (const auto name = repeated_case(report)) {
+    throw Error(ErrorKind::input,
+                fmt::format("{}: it has the case {} more than once; expected: a file as run saves "
+                            "it; remove all but one",
+                            file, *name));
+  }
   complete_defaults(report, suites);
   warn_of_interruption(file, report);
   warn_of_contradictions(file, report);
@@ -171,6 +177,19 @@ void confirm_alarms(const Context& context, const CompareRequest& request, const
   confirm(comparison, again);
 }
 
+// Says how many samples are needed if no case has enough for a verdict.
+void tell_too_few(const Comparison& comparison, const CompareRequest& request) {
+  if (!comparison.undecidable()) return;
+  print_error(
+      request.rounds > 0
+          ? fmt::format("error: too few rounds for any verdict; expected: at least {}: "
+                        "--interleave {}",
+                        comparison.needed, comparison.needed)
+          : fmt::format("error: too few samples for any verdict; expected: at least {} per case in "
+                        "{} and in {}: measure with -n {}",
+                        comparison.needed, request.base, request.fresh, comparison.needed));
+}
+
 // Returns the number of cases that BASE measured and NEW did not: they could have become slower
 // unseen.
 std::size_t missing_cases(const Comparison& comparison, const CompareRequest& request) {
@@ -178,6 +197,22 @@ std::size_t missing_cases(const Comparison& comparison, const CompareRequest& re
   return static_cast<std::size_t>(std::count_if(
       comparison.uncompared.begin(), comparison.uncompared.end(),
       [&](const auto& c) { return c.lost && !(c.beyond_fresh && request.ignore_environment); }));
+}
+
+// Throws Error(input) if no row is judged, with the reason of a case that both results have.
+void refuse_to_judge_nothing(const Comparison& comparison, const CompareRequest& request) {
+  if (std::any_of(comparison.rows.begin(), comparison.rows.end(),
+                  [](const ComparisonRow& row) { return row.judged; }))
+    return;
+  const auto known =
+      std::find_if(comparison.uncompared.begin(), comparison.uncompared.end(),
+                   [](const UncomparedCase& c) { return !c.what.starts_with("only in "); });
+  throw Error(ErrorKind::input,
+              fmt::format("{} and {} have no case in common that both measured{}", request.base,
+                          request.fresh,
+                          known == comparison.uncompared.end()
+                              ? ""
+                              : fmt::format(" ({}: {})", known->name, known->what)));
 }
 
 // Names cases that a gate with this BASE never sees.
@@ -194,8 +229,8 @@ ExitCode verdict(const Comparison& comparison, const Sides& sides, const Compare
   std::vector<ExitCode> codes;
   for (const Report& report : sides.fresh) codes.push_back(outcome(report, false));
   if (request.fail_on == FailOn::nothing) return worst(codes);
-  if (comparison.count(Change::regression) > 0) codes.push_back(ExitCode::regression);
-  if (comparison.withheld() > 0) codes.push_back(ExitCode::inconclusive);
+  tell_too_few(comparison, request);
+  codes.push_back(outcome(comparison));
   if (const std::size_t missing = missing_cases(comparison, request); missing > 0) {
     print_error(
         fmt::format("NEW lacks {} of BASE, named \"not compared\"; --allow-missing lets that pass",
@@ -241,9 +276,7 @@ ExitCode compare(const Context& context) {
                                                  {read_side(request.fresh, context.suites)}};
   Comparison comparison = compare_reports(sides.base, sides.fresh, request.options);
   check_environment(comparison, request);
-  if (comparison.rows.empty())
-    throw Error(ErrorKind::input, fmt::format("{} and {} have no case in common that both measured",
-                                              request.base, request.fresh));
+  refuse_to_judge_nothing(comparison, request);
   confirm_alarms(context, request, sides, comparison);
   tell_unguarded(comparison);
   const std::vector<ExitCode> codes{deliver(comparison, request, context, style),

@@ -39,9 +39,10 @@ double share_setting(const Settings& settings, std::string_view name, double lea
   return value;
 }
 
-std::vector<Compared> metrics_of(const Settings& settings) {
+// Reads the metrics: those that are named are judged.
+void read_metrics(const Settings& settings, CompareOptions& options) {
   const Given* given = settings.find("metrics");
-  if (given == nullptr) return {kAllCompared.begin(), kAllCompared.end()};
+  if (given == nullptr) return;
   std::vector<Compared> metrics;
   for (const std::string& name : split_commas(given->value)) {
     const auto found = std::find_if(kAllCompared.begin(), kAllCompared.end(),
@@ -54,7 +55,7 @@ std::vector<Compared> metrics_of(const Settings& settings) {
     if (std::find(metrics.begin(), metrics.end(), *found) == metrics.end())
       metrics.push_back(*found);
   }
-  return metrics;
+  options.metrics = options.judged = metrics;
 }
 
 std::optional<std::filesystem::path> output_file(const Settings& settings, const char* name,
@@ -99,7 +100,7 @@ CompareRequest read_compare_request(const Settings& settings,
   CompareRequest request;
   request.base = arguments[0];
   request.fresh = arguments[1];
-  request.options.metrics = metrics_of(settings);
+  read_metrics(settings, request.options);
   if (settings.has("floor")) request.options.floor = share_setting(settings, "floor", 0, 10, 0);
   request.options.alpha = share_setting(settings, "alpha", 1e-9, 0.5, request.options.alpha);
   request.options.bootstrap.seed =

@@ -27,9 +27,10 @@ ExitCode exit_code(ErrorKind kind) {
 }
 
 ExitCode worst(std::span<const ExitCode> codes) {
-  constexpr ExitCode order[] = {ExitCode::terminated, ExitCode::interrupted, ExitCode::hung_up,
-                                ExitCode::internal,   ExitCode::unverified,  ExitCode::failed,
-                                ExitCode::regression, ExitCode::inconclusive};
+  constexpr ExitCode order[] = {
+      ExitCode::terminated, ExitCode::interrupted, ExitCode::hung_up,
+      ExitCode::internal,   ExitCode::unverified,  ExitCode::failed,
+      ExitCode::regression, ExitCode::usage,       ExitCode::inconclusive};
   for (const ExitCode code : order) {
     if (std::find(codes.begin(), codes.end(), code) != codes.end()) return code;
   }
@@ -56,6 +57,12 @@ ExitCode outcome(const Report& report, bool strict) {
   if (!any_ok)
     codes.push_back(ExitCode::failed);  // a job in CI must not pass because nothing was measured
   return worst(codes);
+}
+
+ExitCode outcome(const Comparison& comparison) {
+  if (comparison.count(Change::regression) > 0) return ExitCode::regression;
+  if (comparison.undecidable()) return ExitCode::usage;
+  return comparison.suspects() > 0 ? ExitCode::inconclusive : ExitCode::ok;
 }
 
 }  // namespace mgpu

@@ -5,6 +5,7 @@
 #include <span>
 
 #include "lib/base/error.hpp"
+#include "lib/report/comparison.hpp"
 #include "lib/report/record.hpp"
 
 namespace mgpu {
@@ -12,9 +13,9 @@ namespace mgpu {
 enum class ExitCode : int {
   ok = 0,
   internal = 1,      // a bug, or an output that cannot be written
-  usage = 2,         // also a bad input file, and results that are not comparable
+  usage = 2,         // also a bad input file, and results that are not comparable or too small
   regression = 3,    // also a missing case, and a requirement that was missed
-  inconclusive = 4,  // failing on it was asked for, or a requirement was not shown to be met
+  inconclusive = 4,  // slower but undecided, any if asked for; a requirement not shown to be met
   failed = 5,        // a case failed or none could run; under --strict also one that was skipped
   unverified = 6,    // a result was wrong
   no_device = 7,
@@ -26,7 +27,7 @@ enum class ExitCode : int {
 
 ExitCode exit_code(ErrorKind kind);
 
-// Returns the first of 143, 130, 129, 1, 6, 5, 3, 4 that is among them, else ok: a wrong result
+// Returns the first of 143, 130, 129, 1, 6, 5, 3, 2, 4 that is among them, else ok: a wrong result
 // must not hide behind a slow one.
 ExitCode worst(std::span<const ExitCode> codes);
 
@@ -37,5 +38,9 @@ ExitCode fault_code(const Fault& fault, bool strict);
 // Returns the code of a report's rows. `strict`: a skipped case counts as failed, and so does a
 // device failure that the run survived.
 ExitCode outcome(const Report& report, bool strict);
+
+// Returns the code of a comparison's rows: 3 for a regression, 2 if all have too few samples for a
+// verdict, 4 if one is slower without a verdict.
+ExitCode outcome(const Comparison& comparison);
 
 }  // namespace mgpu

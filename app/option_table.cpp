@@ -476,8 +476,8 @@ std::vector<OptionSpec> compare_options() {
   constexpr const char* measuring = "Measuring";
   return {
       {"metrics", 0, Kind::list, "NAME,..",
-       "time, speedup, efficiency, imbalance (default: all four)", gate, 0,
-       OptionField{.words = {"time", "speedup", "efficiency", "imbalance"}}},
+       "Judge these: time, speedup, efficiency, imbalance (default: show all four, judge the time)",
+       gate, 0, OptionField{.words = {"time", "speedup", "efficiency", "imbalance"}}},
       {"floor", 0, Kind::value, "SHARE",
        "Ignore changes up to this size: 2%, 0.02 (default: 2%, or 10% for CPUs not measured "
        "interleaved; or the noise that calibrate found, if larger)",
@@ -485,8 +485,9 @@ std::vector<OptionSpec> compare_options() {
       {"alpha", 0, Kind::value, "SHARE",
        "Chance of a false alarm anywhere in the table, either way (default: 0.01)", gate},
       {"fail-on", 0, Kind::value, "WHAT",
-       "regression: exit with code 3 if there is one, or if NEW lacks a case of BASE; "
-       "inconclusive: also with 4 if no verdict is possible; nothing (default: regression)",
+       "regression: exit with code 3 if there is one, or if NEW lacks a case of BASE, 4 if a case "
+       "is slower without a verdict, 2 if all have too few samples; inconclusive: also with 4 if "
+       "any case has no verdict; nothing (default: regression)",
        gate, important, OptionField{.words = {"regression", "inconclusive", "nothing"}}},
       {"allow-missing", 0, Kind::flag, "",
        "Name cases of BASE that NEW lacks, but do not fail because of them", gate, important},

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <set>
 
 #include "lib/report/case_name.hpp"
 #include "lib/report/fault_words.hpp"
@@ -91,8 +92,10 @@ RunRecord least_of(const RunRecord& run) {
 }
 
 std::string trouble_of(const RunRecord& run) {
-  if (run.status == Status::ok) return run.samples.empty() ? "no samples" : "";
-  return std::string(to_string(run.status)) + (run.reason ? ": " + *run.reason : "");
+  const bool wrong = run.verify.status == VerifyStatus::failed;
+  if (run.status == Status::ok && !wrong) return run.samples.empty() ? "no samples" : "";
+  return (wrong ? "did not verify" : std::string(to_string(run.status))) +
+         (run.reason ? ": " + *run.reason : "");
 }
 
 }  // namespace
@@ -144,6 +147,13 @@ std::optional<double> case_figure(const RunRecord& run, Compared metric) {
   std::vector<double> times;
   for (const Nanos t : run.samples) times.push_back(as_double(t));
   return 1 / (median(std::move(times)) * (metric == Compared::speedup ? fastest : speeds));
+}
+
+std::optional<std::string> repeated_case(const Report& report) {
+  std::set<std::string> seen;
+  for (const RunRecord& run : report.runs)
+    if (std::string name = case_name(run); !seen.insert(name).second) return name;
+  return std::nullopt;
 }
 
 std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValue round_value) {

@@ -53,9 +53,12 @@ struct CaseValues {
   std::vector<std::string> warnings;  // including notes on its faults
 };
 
-// Collects the cases. One report: each case has the values of its samples. Several reports are
-// rounds: each case has one value per report, in their order; NaN if a round has none. Cases are in
-// the order of the first report and point into `reports`.
+// Returns the name of a case that the report has more than once.
+std::optional<std::string> repeated_case(const Report& report);
+
+// Collects the cases, each of which a report may have once. One report: each case has the values of
+// its samples. Several reports are rounds: each case has one value per report, in their order; NaN
+// if a round has none. Cases are in the order of the first report and point into `reports`.
 std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValue round_value);
 
 }  // namespace mgpu

@@ -52,6 +52,15 @@ void keep_whole_pairs(ComparisonRow& row) {
   row.fresh.values = std::move(fresh);
 }
 
+// Returns the ratios of every value of NEW to every value of BASE.
+RatioInterval all_ratios(const ComparisonRow& row) {
+  const auto [base_least, base_most] =
+      std::minmax_element(row.base.values.begin(), row.base.values.end());
+  const auto [fresh_least, fresh_most] =
+      std::minmax_element(row.fresh.values.begin(), row.fresh.values.end());
+  return {row.ratio->ratio, *fresh_least / *base_most, *fresh_most / *base_least};
+}
+
 // Moves an interval to a ratio. The speed-up shown is a ratio of medians, its samples are ratios by
 // round: the interval of the samples is moved to the ratio shown, so that all figures of a row
 // agree.
@@ -88,6 +97,8 @@ ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared
   row.label = strategy_label(*base.run);
   row.devices = base.run->devices.size();
   row.metric = metric;
+  row.judged = std::find(all.options.judged.begin(), all.options.judged.end(), metric) !=
+               all.options.judged.end();
   row.floor =
       all.options.floor ? all.floor : floor_of(*base.run, *fresh.run, all.floor, all.interleaved);
   row.base.values = base.values[static_cast<std::size_t>(metric)];
@@ -116,8 +127,6 @@ ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared
     row.fresh.figure = case_figure(*fresh.run, metric).value_or(row.fresh.median);
     row.ratio = moved_to(row.fresh.figure / row.base.figure, *row.ratio);
   }
-  if (std::min(row.base.values.size(), row.fresh.values.size()) < kFewest) return row;
-  row.test = all.interleaved ? test_pairs(row) : mann_whitney(row.base.values, row.fresh.values);
   return row;
 }
 
@@ -166,36 +175,51 @@ void match_cases(std::span<const CaseValues> base, std::span<const CaseValues> f
     if (!in_base.contains(c.name)) out.uncompared.push_back({c.name, "only in NEW", false});
 }
 
-// Returns "only 1 sample each, at least 5 needed".
-std::string too_few_words(const ComparisonRow& row, bool interleaved) {
+void test_row(ComparisonRow& row, const Comparison& all, std::size_t tests) {
   const std::size_t base = row.base.values.size(), fresh = row.fresh.values.size();
-  const char* what = interleaved ? "round" : "sample";
-  return base == fresh
-             ? fmt::format("only {} {}{} each, at least {} needed", base, what,
-                           base == 1 ? "" : "s", kFewest)
-             : fmt::format("only {} and {} {}s, at least {} needed", base, fresh, what, kFewest);
+  row.few = std::min(base, fresh) < kFewest ||
+            least_p(base, fresh, all.interleaved) * static_cast<double>(tests) >= all.options.alpha;
+  if (!row.few)
+    row.test = all.interleaved ? test_pairs(row) : mann_whitney(row.base.values, row.fresh.values);
+  else if (base + fresh > 2)
+    row.test = student_log(row.base.values, row.fresh.values);
 }
 
-void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
+// Returns "only 1 sample each, at least 5 needed".
+std::string too_few_words(const ComparisonRow& row, const Comparison& all) {
+  const std::size_t base = row.base.values.size(), fresh = row.fresh.values.size();
+  const char* what = all.interleaved ? "round" : "sample";
+  return fmt::format("only {}, at least {} needed",
+                     base == fresh ? fmt::format("{} {}{} each", base, what, base == 1 ? "" : "s")
+                                   : fmt::format("{} and {} {}s", base, fresh, what),
+                     all.needed);
+}
+
+void judge(ComparisonRow& row, const Comparison& all) {
+  if (!row.judged) {
+    row.change = Change::informative;
+    return;
+  }
   if (!row.ratio) {
     row.reason = row.base.values.empty() ? "BASE does not have it" : "NEW does not have it";
+    row.suspect = row.fresh.values.empty();
     return;
   }
-  if (!row.test) {
-    row.reason = too_few_words(row, all.interleaved);
-    return;
-  }
-  const ComparedInfo& metric = info(row.metric);
-  const double worse_low = metric.higher_is_better ? 1 / row.ratio->high : row.ratio->low;
-  const double worse_high = metric.higher_is_better ? 1 / row.ratio->low : row.ratio->high;
+  const bool rising = info(row.metric).higher_is_better;
+  const auto worse = [&](const RatioInterval& r) {
+    return rising ? RatioInterval{1 / r.ratio, 1 / r.high, 1 / r.low} : r;
+  };
+  const RatioInterval interval = worse(*row.ratio),
+                      decisive = row.few ? worse(all_ratios(row)) : interval;
   const double most = 1 + row.floor;
   const double moved = row.fresh.median - row.base.median,
                shown = row.fresh.figure - row.base.figure;
   // The tested and the shown figure must change in the same direction.
   const bool agree = all.interleaved || (moved > 0) == (shown > 0);
-  const bool significant = *row.p_adjusted < all.options.alpha,
-             sure = significant && agree && std::abs(moved) > metric.resolution;
-  const bool regression = sure && worse_low > most, improvement = sure && worse_high < 1 / most;
+  const bool significant = row.p_adjusted && *row.p_adjusted < all.options.alpha,
+             sure = significant && agree && std::abs(moved) > info(row.metric).resolution;
+  const bool regression = sure && decisive.low > most,
+             improvement = sure && decisive.high < 1 / most;
   const std::string& doubt =
       !row.impossible.empty() || !(regression || improvement) ? row.impossible : row.load;
   if (!doubt.empty()) {
@@ -203,15 +227,12 @@ void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
     row.reason = doubt;
   } else if (regression || improvement) {
     row.change = regression ? Change::regression : Change::improvement;
-  } else if (worse_high <= most && worse_low >= 1 / most) {
+  } else if (std::min(row.base.values.size(), row.fresh.values.size()) >= kFewest &&
+             interval.high <= most && interval.low >= 1 / most) {
     row.change = Change::same;
-  } else if (least_p(row.base.values.size(), row.fresh.values.size(), all.interleaved) *
-                 static_cast<double>(tests) >=
-             all.options.alpha) {
-    row.reason = fmt::format("too few {}: {} tests at alpha {} need {} a side",
-                             all.interleaved ? "rounds" : "samples", tests, all.options.alpha,
-                             values_needed(tests, all.options.alpha, all.interleaved));
-  } else if (worse_low <= most && worse_high >= 1 / most) {
+  } else if (row.few) {
+    row.reason = too_few_words(row, all);
+  } else if (interval.low <= most && interval.high >= 1 / most) {
     row.reason =
         fmt::format("the 95 % interval neither stays within the floor of {:.1f} % nor beyond it",
                     row.floor * 100);
@@ -222,7 +243,10 @@ void judge(ComparisonRow& row, const Comparison& all, std::size_t tests) {
     row.reason = agree ? "the medians differ by less than can be measured"
                        : "the figure and the median of the samples changed in opposite directions";
   }
+  row.suspect = row.change == Change::inconclusive && (row.withheld || interval.ratio > most);
 }
+
+bool is_tested(const ComparisonRow& row) { return row.judged && row.ratio; }
 
 }  // namespace
 
@@ -236,6 +260,8 @@ const char* to_string(Change change) {
       return "same";
     case Change::inconclusive:
       return "inconclusive";
+    case Change::informative:
+      return "informative";
   }
   return "";
 }
@@ -256,9 +282,20 @@ std::size_t Comparison::count(Change change) const {
       rows.begin(), rows.end(), [&](const ComparisonRow& row) { return row.change == change; }));
 }
 
-std::size_t Comparison::withheld() const {
+std::size_t Comparison::suspects() const {
   return static_cast<std::size_t>(std::count_if(
-      rows.begin(), rows.end(), [](const ComparisonRow& row) { return row.withheld; }));
+      rows.begin(), rows.end(), [](const ComparisonRow& row) { return row.suspect; }));
+}
+
+bool Comparison::undecidable() const {
+  // A row whose few values gave an alarm that repetitions refuted has been decided.
+  const auto too_few = [](const ComparisonRow& row) {
+    return row.few && row.change == Change::inconclusive && !row.confirmation;
+  };
+  return std::any_of(rows.begin(), rows.end(), too_few) &&
+         std::all_of(rows.begin(), rows.end(), [&](const ComparisonRow& row) {
+           return !row.judged || !row.ratio || too_few(row);
+         });
 }
 
 std::size_t Comparison::lost() const {
@@ -275,22 +312,26 @@ Comparison compare_reports(std::span<const Report> base, std::span<const Report>
   all.differences = environment_differences(base.front(), fresh.front());
   match_cases(collect_cases(base, options.round_value), collect_cases(fresh, options.round_value),
               fresh.front().devices.size(), all);
+  const auto tests =
+      static_cast<std::size_t>(std::count_if(all.rows.begin(), all.rows.end(), is_tested));
+  all.needed = values_needed(std::max<std::size_t>(tests, 1), options.alpha, all.interleaved);
   std::vector<double> p;
-  for (const ComparisonRow& row : all.rows)
+  for (ComparisonRow& row : all.rows) {
+    if (is_tested(row)) test_row(row, all, tests);
     if (row.test) p.push_back(row.test->p);
+  }
   const std::vector<double> adjusted = holm(p);
   std::size_t next = 0;
   for (ComparisonRow& row : all.rows) {
     if (row.test) row.p_adjusted = adjusted[next++];
-    judge(row, all, p.size());
+    judge(row, all);
   }
   return all;
 }
 
 std::size_t rounds_needed(const Report& base, const Report& fresh, const CompareOptions& options) {
   const Comparison once = compare_reports(std::span(&base, 1), std::span(&fresh, 1), options);
-  const auto tests = std::count_if(once.rows.begin(), once.rows.end(),
-                                   [](const ComparisonRow& row) { return row.ratio.has_value(); });
+  const auto tests = std::count_if(once.rows.begin(), once.rows.end(), is_tested);
   return values_needed(static_cast<std::size_t>(std::max<std::ptrdiff_t>(tests, 1)), options.alpha,
                        true);
 }
@@ -299,16 +340,19 @@ void confirm(Comparison& comparison, std::span<const Comparison> again) {
   for (ComparisonRow& row : comparison.rows) {
     if (row.change != Change::regression) continue;
     Confirmation confirmation{again.size(), 0};
+    bool refuted = false;
     for (const Comparison& other : again) {
-      confirmation.agreed +=
-          std::any_of(other.rows.begin(), other.rows.end(), [&](const ComparisonRow& r) {
-            return r.name == row.name && r.metric == row.metric &&
-                   (r.change == Change::regression || r.withheld);
-          });
+      for (const ComparisonRow& r : other.rows) {
+        if (r.name != row.name || r.metric != row.metric) continue;
+        const bool agrees = r.change == Change::regression || r.withheld;
+        confirmation.agreed += agrees;
+        refuted |= !agrees && !r.suspect;
+      }
     }
     row.confirmation = confirmation;
     if (confirmation.agreed == confirmation.runs) continue;
     row.change = Change::inconclusive;
+    row.suspect = !refuted;
     row.reason = fmt::format("not confirmed: {} of {} repeated runs show it", confirmation.agreed,
                              confirmation.runs);
   }

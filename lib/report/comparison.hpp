@@ -38,13 +38,16 @@ std::string to_string(const EnvironmentDifference& difference);
 // floor of it would let a slow-down of any size pass.
 inline constexpr double kMostNoise = 0.25;
 
-enum class Change { regression, improvement, same, inconclusive };
+enum class Change { regression, improvement, same, inconclusive, informative };
 const char* to_string(Change change);
 
 struct CompareOptions {
   double alpha = 0.01;          // probability of any false alarm in the table, in either direction
   std::optional<double> floor;  // ignored relative change; none: see floor_of()
   std::vector<Compared> metrics{kAllCompared.begin(), kAllCompared.end()};
+  // Metrics that are judged; the others inform. All derive from the same samples: each of them more
+  // would only make every verdict harder to reach.
+  std::vector<Compared> judged{Compared::time};
   BootstrapOptions bootstrap;
   RoundValue round_value = RoundValue::median;  // only for interleaved results
 };
@@ -76,13 +79,15 @@ struct ComparisonRow {
   ComparedSide base, fresh;
   // fresh / base of the figures; none when a side has no values.
   std::optional<RatioInterval> ratio;
-  std::optional<TestResult> test;    // none: too few values to test
-  std::optional<double> p_adjusted;  // adjusted by Holm, over all tested rows
+  std::optional<TestResult> test;    // none: informative, or fewer than 3 values in all
+  std::optional<double> p_adjusted;  // adjusted by Holm, over all judged rows
+  bool judged = false, few = false;  // few: too few values for a test of ranks
   Change change = Change::inconclusive;
   std::string reason;      // why inconclusive
   std::string impossible;  // of a side's speed-up: why it cannot be ranked; empty: it can
   std::string load;        // why a change may come from other programs; empty: it does not
   bool withheld = false;   // a regression but for these
+  bool suspect = false;    // inconclusive, and slower by more than the floor as far as is known
   std::vector<std::string> warnings;
   std::optional<Confirmation> confirmation;
   // Values that each resample of `ratio` drew, by side, if requested.
@@ -99,14 +104,17 @@ struct UncomparedCase {
 struct Comparison {
   CompareOptions options;
   double floor = 0;          // floor of cases without known larger noise
+  std::size_t needed = 0;    // values per side with which ranks can decide any judged row
   bool interleaved = false;  // one value per round, in pairs
   std::vector<EnvironmentDifference> differences;
   std::vector<ComparisonRow> rows;
   std::vector<UncomparedCase> uncompared;
 
   std::size_t count(Change change) const;
-  std::size_t withheld() const;  // number of rows
+  std::size_t suspects() const;  // number of rows
   std::size_t lost() const;      // number of cases
+  // Tells whether no row has a verdict, as all have too few values.
+  bool undecidable() const;
 };
 
 // Compares the reports. With one report per side, samples are tested with Mann and Whitney's test.
@@ -115,10 +123,12 @@ struct Comparison {
 // test. A row is a regression when the adjusted p is below alpha, the whole interval of the ratio
 // is worse by more than the floor, and the medians differ by more than the metric's resolution; an
 // improvement if the same holds for better. It is the same when the interval lies within the floor,
-// else inconclusive. A speed-up that `run` does not rank is inconclusive, and so is a change if
+// else inconclusive. A row that has fewer than 5 values on a side, or so few that no adjusted p can
+// be below alpha, is tested with Student's test of logarithms: it is a regression only if every
+// value of NEW is also slower than every value of BASE by more than the floor. A speed-up that
+// `run` does not rank is inconclusive, and so is a change if
 // rounds were not interleaved and a side was measured while other programs used a quarter of the
-// cores: samples of one result share that load, so that their spread does not show it. Fewer than 5
-// values per side are not tested.
+// cores: samples of one result share that load, so that their spread does not show it.
 Comparison compare_reports(std::span<const Report> base, std::span<const Report> fresh,
                            const CompareOptions& options);
 
@@ -127,7 +137,7 @@ Comparison compare_reports(std::span<const Report> base, std::span<const Report>
 std::size_t rounds_needed(const Report& base, const Report& fresh, const CompareOptions& options);
 
 // Keeps a regression only if every comparison of `again`, which are re-measurements, shows it too,
-// be it under load.
+// be it under load. The row stays suspect unless one of them shows that it is not slower.
 void confirm(Comparison& comparison, std::span<const Comparison> again);
 
 }  // namespace mgpu

@@ -58,6 +58,7 @@ std::string p_text(const ComparisonRow& row) {
 
 std::string verdict(const ComparisonRow& row) {
   std::string text = to_string(row.change);
+  if (row.suspect) text += ", slower";
   if (row.confirmation && row.change == Change::regression)
     text += fmt::format(", confirmed by {} runs", row.confirmation->runs);
   return text;
@@ -190,8 +191,8 @@ std::string comparison_words(const Comparison& comparison) {
                   counted(comparison.count(Change::regression), "regression", "regressions"),
                   counted(comparison.count(Change::improvement), "improvement", "improvements"),
                   comparison.count(Change::same), comparison.count(Change::inconclusive));
-  if (comparison.withheld() > 0)
-    words += fmt::format(" ({} slower, which is no verdict: see the notes)", comparison.withheld());
+  if (comparison.suspects() > 0)
+    words += fmt::format(" ({} slower, which is no verdict: see the notes)", comparison.suspects());
   if (comparison.lost() > 0)
     words += fmt::format(", {} missing in NEW", counted(comparison.lost(), "case", "cases"));
   if (const ComparisonRow* worst = worst_regression(comparison)) {
@@ -243,11 +244,15 @@ std::string comparison_tables(const Comparison& comparison, const TableStyle& st
 }
 
 std::string comparison_markdown(const Comparison& comparison, const ComparisonSources& sources) {
+  const bool few = std::any_of(comparison.rows.begin(), comparison.rows.end(),
+                               [](const ComparisonRow& row) { return row.few; });
   std::string out = fmt::format(
       "### mgpu-bench: {}\n\nBASE: {}, NEW: {}. Changes up to {:.1f} % count as none; p is {}.\n",
       escaped(comparison_words(comparison)), escaped(sources.base), escaped(sources.fresh),
       comparison.floor * 100,
       comparison.interleaved ? "by Wilcoxon's signed-rank test over rounds, by Holm over the table"
+      : few                  ? "by Mann and Whitney's test, of few samples by Student's test of "
+                               "logarithms, by Holm over the table"
                              : "by Mann and Whitney's test, by Holm over the table");
   each_title(comparison, [&](const std::string& title) {
     out += fmt::format("\n**{}**\n\n|", escaped(title));
@@ -295,7 +300,7 @@ namespace {
 
 constexpr DocumentId kCompareId{"mgpu-bench/compare", 2};
 constexpr auto kChanges = {Change::regression, Change::improvement, Change::same,
-                           Change::inconclusive};
+                           Change::inconclusive, Change::informative};
 
 struct ComparisonDocument {
   ToolInfo tool;
@@ -341,7 +346,7 @@ inline constexpr std::initializer_list<Change> kAllOf<Change> = kChanges;
 template <>
 inline constexpr std::initializer_list<TestMethod> kAllOf<TestMethod> = {
     TestMethod::mann_whitney_exact, TestMethod::mann_whitney_normal, TestMethod::signed_rank_exact,
-    TestMethod::signed_rank_normal};
+    TestMethod::signed_rank_normal, TestMethod::student_log};
 
 template <>
 const Description<ComparedSide>& description<ComparedSide>() {
@@ -390,7 +395,10 @@ const Description<ComparisonRow>& description<ComparisonRow>() {
                  field<&R::p_adjusted>("p_adjusted").with_schema(kProbabilitySchema)})
            .null_unless([](const R& row, bool) { return row.test.has_value(); })
            .with_schema(R"({"type": ["object", "null"]})"),
-       field<&R::change>("verdict"), field_as<TextOrNull, &R::reason>("reason"),
+       field<&R::change>("verdict", "informative: of a metric that is not judged"),
+       field_as<TextOrNull, &R::reason>("reason"),
+       field<&R::suspect>("slower",
+                          "inconclusive, and slower by more than the floor as far as is known"),
        field<&R::warnings>("warnings"), field<&R::confirmation>("confirmation").if_any(),
        computed<[](const R& row) { return row.resamples; }>(
            "resamples", "which values every resample of the interval drew, by index")

@@ -97,7 +97,7 @@ class Gate:
                 (self.folder / side / f"{turn}.json").write_text(json.dumps({**self.template["report"], "runs": runs}))
         done = subprocess.run([self.binary, "compare", *self.programs, "--interleave", str(len(base)), "--with", "replay", "-q",
                                "--metrics", "time", "--json"], capture_output=True, text=True)
-        if done.returncode not in (0, 3):
+        if done.returncode not in (0, 3, 4):
             sys.exit(f"compare ended with {done.returncode}: {done.stderr}")
         return done.returncode, [(row["verdict"], row["ratio"]) for row in json.loads(done.stdout)["rows"]]
 
@@ -157,12 +157,13 @@ def drawn(windows, base, new, given, seed):
 
 class Outcome:
     def __init__(self):
-        self.comparisons = self.alarms = 0
+        self.comparisons = self.alarms = self.undecided = 0
         self.verdicts, self.ratios = {}, []
 
     def add(self, code, rows):
         self.comparisons += 1
         self.alarms += code == 3
+        self.undecided += code == 4
         for verdict, ratio in rows:
             self.verdicts[verdict] = self.verdicts.get(verdict, 0) + 1
             self.ratios.append(round(ratio, 4))
@@ -171,7 +172,7 @@ class Outcome:
         if not self.comparisons:
             sys.exit("no window was finished: give it more --minutes")
         ratios = sorted(self.ratios)
-        return {"comparisons": self.comparisons, "exit_code_3": self.alarms, "verdicts": self.verdicts,
+        return {"comparisons": self.comparisons, "exit_code_3": self.alarms, "exit_code_4": self.undecided, "verdicts": self.verdicts,
                 "rate": self.alarms / self.comparisons, "rate_ci95": wilson(self.alarms, self.comparisons),
                 "ratio_quantiles": {q: ratios[int(q / 100 * (len(ratios) - 1))] for q in (0, 5, 50, 95, 100)}}
 
@@ -232,7 +233,7 @@ def main():
     outcome = judge_all(given, *judged)
     for pair, found in outcome.items():
         low, high = found["rate_ci95"]
-        print(f"{pair}: {found['exit_code_3']} of {found['comparisons']} comparisons end with 3: {found['rate']:.2%} "
+        print(f"{pair}: {found['exit_code_3']} of {found['comparisons']} comparisons end with 3, {found['exit_code_4']} with 4: {found['rate']:.2%} "
               f"({low:.2%} to {high:.2%}); time {found['verdicts']}; ratios {found['ratio_quantiles']}")
     if given.output:
         kept = {"options": given.options, "slow": given.slow, "rounds": given.rounds, "join": given.join, "resample": given.resample,

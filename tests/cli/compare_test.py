@@ -167,6 +167,82 @@ class Interleaves(Results):
         self.good(*alarmed, "--confirm", 1)
 
 
+class Verdicts(Results):
+    def judged(self, code, base, new, *arguments):
+        out = self.folder / "c.json"
+        out.unlink(missing_ok=True)
+        done = mgpu("compare", base, new, "-o", out, *arguments, env=NO_OPENCL)
+        self.assertEqual(done.code, code, done)
+        return done, json.loads(out.read_text()) if out.exists() else None
+
+    def of_samples(self, name, report, samples, factor=1.0):
+        report, rng = copy.deepcopy(report), random.Random(name)
+        for run in report["runs"]:
+            run["samples_ns"] = [int(1e6 * factor * rng.uniform(0.9, 1.1)) for _ in range(samples)]
+            run["sample_index"] = 0
+        file = self.folder / name
+        file.write_text(json.dumps(report))
+        return file
+
+    def test_ten_times_slower_is_a_regression_by_few_samples_and_of_many_cases(self):
+        report = self.template("equal")
+        many = {**report, "runs": [copy.deepcopy(report["runs"][0]) for _ in range(70)]}
+        for k, run in enumerate(many["runs"]):
+            run["params"]["items"] = k + 1
+        for cases, base, new in ((report, 3, 3), (report, 18, 3), (report, 1, 30), (many, 9, 9)):
+            with self.subTest(cases=len(cases["runs"]), base=base, new=new):
+                _, comparison = self.judged(3, self.of_samples("a.json", cases, base),
+                                            self.of_samples("b.json", cases, new, 10))
+                self.assert_schema(self.folder / "c.json", "compare")
+                self.assertEqual(comparison["counts"]["regression"], len(cases["runs"]))
+
+    def test_what_is_slower_without_a_verdict_is_exit_code_4(self):
+        report = self.template()
+        base, new = self.saved("a.json", report), json.loads(self.saved("b.json", report).read_text())
+        new["runs"][1]["samples_ns"] = [1_000_000, 1_200_000, 800_000, 1_300_000] * 3
+        file = self.folder / "b.json"
+        file.write_text(json.dumps(new))
+        done, comparison = self.judged(4, base, file)
+        self.assertEqual([row["slower"] for row in comparison["rows"] if row["metric"] == "time"],
+                         [False, True])
+        self.assertIn("inconclusive, slower", done.out)
+        self.judged(0, file, base)
+        self.judged(4, file, base, "--fail-on", "inconclusive")
+        self.judged(0, base, file, "--fail-on", "nothing")
+
+    def test_too_few_samples_for_any_verdict_are_not_comparable(self):
+        report = self.template("equal")
+        few = [self.of_samples(name, report, 3) for name in ("a.json", "b.json")]
+        done, _ = self.judged(2, *few)
+        self.assertTrue(done.err.strip().endswith("measure with -n 5"), done.err)
+        self.judged(0, *few, "--fail-on", "nothing")
+
+    def test_a_base_that_did_not_verify_is_not_compared(self):
+        report = self.template()
+        new = self.saved("new.json", report)
+        for count in (1, 2):
+            for run in report["runs"][:count]:
+                run["verify"]["status"] = run["status"] = "failed"
+                run["reason"] = "the root differs"
+            base = self.saved("base.json", report)
+            if count == 1:
+                done, comparison = self.judged(0, base, new)
+                self.assertEqual(comparison["uncompared"][0]["what"],
+                                 "BASE: did not verify: the root differs")
+                self.assertIn("warning: BASE has no figures of simulated", done.err)
+            else:
+                self.refused(["compare", base, self.folder / "template.json"], 2,
+                             "BASE: did not verify", env=NO_OPENCL)
+
+    def test_a_case_that_a_file_has_twice_is_refused(self):
+        report = self.template("equal")
+        good, twice = self.folder / "template.json", self.folder / "twice.json"
+        twice.write_text(json.dumps({**report, "runs": 2 * report["runs"]}))
+        for files in ((good, twice), (twice, good)):
+            self.refused(["compare", *files], 2, "twice.json", "/equal/", "more than once",
+                         env=NO_OPENCL)
+
+
 class Statistics(Results):
     """Checks that every test and interval equals that of SciPy, statsmodels and NumPy, for random
     results."""
@@ -206,7 +282,7 @@ class Statistics(Results):
         mgpu("compare", *files, "--metrics", "time", "--resamples", 100, "--with-resamples",
              "--seed",
              99, "-o", self.folder / "c.json", env=NO_OPENCL)
-        self.agrees("mann-whitney exact", "mann-whitney normal")
+        self.agrees("mann-whitney exact", "mann-whitney normal", "student log")
 
     @binary.thorough
     def test_rounds_in_pairs(self):
@@ -320,17 +396,27 @@ class Gate(Case):
         code, said = self.gate("baseline", "base.json", program=program, run="merkle")
         self.assertEqual((code, (self.folder / "base.json").exists()), (5, False), said)
 
+    def test_its_exit_code_is_that_of_compare(self):
+        program = self.folder / "program"
+        (self.folder / "base.json").touch()
+        for expected in (0, 2, 3, 4):
+            program.write_text(f'#!/bin/sh\n[ "$1" != compare ] || exit {expected}\n')
+            program.chmod(0o755)
+            for words in (("baseline", "base.json"), ("interleaved", "old", "new")):
+                self.assertEqual(self.gate(*words, program=program, run="merkle")[0], expected)
+
     def test_what_it_runs(self):
         told, program = self.folder / "told", self.folder / "program"
         (self.folder / "base.json").touch()
         baseline, two = ("baseline", "base.json"), ("interleaved", "old", "new")
-        best = "--interleave 48 --with {} -n 5 --round-value minimum"
+        best = "--interleave 48 --with {} -n 5 --round-value minimum --floor 10%"
         for words, found, run, more, expected in (
                 (two, '"gpu"', "merkle", "", "--interleave 12 --with merkle -n 5"),
                 (two, '"gpu"', "merkle -d cpu", "", best.format("merkle -d cpu")),
                 (two, '"cpu"', "merkle", "", best.format("merkle")),
                 (two, '"cpu"', "merkle", "--round-value median",
-                 "--interleave 48 --with merkle -n 5 --round-value median"),
+                 "--interleave 48 --with merkle -n 5 --floor 10% --round-value median"),
+                (two, '"cpu"', "merkle", "--floor 5%", "-n 5 --round-value minimum --floor 5%"),
                 (baseline, "", "merkle -s equal", "", "merkle -s equal --sizes-of base.json "),
                 (baseline, "", "merkle --size 2^10", "", "merkle --size 2^10 --strict "),
                 (baseline, "", "merkle --input leaves", "", "merkle --input leaves --strict ")):

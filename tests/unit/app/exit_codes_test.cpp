@@ -74,8 +74,8 @@ TEST_CASE(
 
 TEST_CASE("the worst of several codes hides the others") {
   using enum ExitCode;
-  const ExitCode order[] = {terminated, interrupted, internal,    unverified,
-                            failed,     regression,  inconclusive};
+  const ExitCode order[] = {terminated, interrupted, internal, unverified,
+                            failed,     regression,  usage,    inconclusive};
   for (std::size_t k = 0; k < std::size(order); ++k) {
     const std::vector<ExitCode> rest(order + k, std::end(order));
     CHECK(worst(rest) == order[k]);

@@ -75,6 +75,26 @@ TEST_CASE("Wilcoxon's test gives SciPy's p, leaves zeros out and says which dist
   }
 }
 
+TEST_CASE("Student's test of logarithms gives SciPy's t and p; one side may have one value") {
+  struct Known {
+    std::vector<double> first, second;
+    double t, p;
+  };
+  for (const Known& known :
+       {Known{{10, 11, 12}, {100, 120, 90}, 22.545674024443436, 2.2920483170804067e-05},
+        {{1, 2, 3}, {1.5, 2.5, 2.1}, 0.25602001256246126, 0.8105627090642694},
+        {sequence(30, 1, 31, 99), {160, 170, 180}, 8.608610026492094, 1.0093291399138774e-09}}) {
+    const TestResult found = student_log(known.first, known.second);
+    CHECK(found.method == TestMethod::student_log);
+    CHECK(std::abs(found.statistic / known.t - 1) < 1e-9);
+    CHECK(std::abs(found.p / known.p - 1) < 1e-9);
+    CHECK(std::abs(student_log(known.second, known.first).p / known.p - 1) < 1e-9);
+  }
+  const std::vector<double> seven(3, 7), eight(1, 8);
+  CHECK(student_log(seven, std::vector<double>(2, 7)).p == 1);
+  CHECK(student_log(seven, eight).p < 1e-9);
+}
+
 TEST_CASE("tests are exact up to 20 values a side, and up to 50 pairs") {
   for (const std::size_t more : {0u, 1u}) {
     const auto first = sequence(20 + more, 1, 100, 0), second = sequence(5, 1, 100, 200),
