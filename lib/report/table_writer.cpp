@@ -427,9 +427,9 @@ std::string verification_of(const Report& report, const std::vector<RunGroup>& g
 }  // namespace
 
 std::string what_if_word(const std::string& name) {
-  if (name == "perfect_balance") return "balance";
   if (name == "unknown") return "?";
-  return name.starts_with("free_") ? name.substr(5) : name;
+  const bool what_if = name.starts_with("free_") || name.starts_with("perfect_");
+  return what_if ? name.substr(name.find('_') + 1) : name;
 }
 
 std::string measured_words(const Report& report) {

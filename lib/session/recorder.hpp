@@ -20,7 +20,7 @@ struct RecordedGroup {
   ItemCost cost;  // in this mode
   std::span<const SessionDevice> devices;
   std::vector<std::optional<DeviceCeiling>> ceilings;  // by device; none, or fewer: not known
-  bool simulated = false;  // rates are given, and prove nothing
+  bool simulated = false;                              // rates are given, and prove nothing
 };
 RecordedGroup recorded(const GroupRequest& request);
 
