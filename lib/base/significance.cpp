@@ -80,8 +80,8 @@ double normal_p(double distance, double variance) {
   return std::min(1.0, std::erfc((std::abs(distance) - 0.5) / std::sqrt(2 * variance)));
 }
 
-// Returns the regularised incomplete beta function by its power series, whose terms are positive:
-// small values keep their relative precision.
+// Returns the regularised incomplete beta function by its power series (DLMF 8.17.8 and 8.17.4),
+// whose terms are positive: small values keep their relative precision.
 double incomplete_beta(double x, double a, double b) {
   if (x > (a + 1) / (a + b + 2)) return 1 - incomplete_beta(1 - x, b, a);
   double term = 1, sum = 1;
