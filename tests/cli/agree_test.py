@@ -640,11 +640,11 @@ class Agrees(Case):
             self.check_drawn(page, tables)
 
     def check_drawn(self, page, tables):
-        script, data, stub = (self.folder / name for name in ("page.js", "data", "browser.js"))
+        script, data, browser = (self.folder / name for name in ("page.js", "data", "browser.js"))
         script.write_text((ROOT / "scripts/report_page/page.js").read_text())
         data.write_text(page.data)
-        stub.write_text(BROWSER)
-        done = subprocess.run(["node", stub, script, data], capture_output=True, text=True, timeout=60)
+        browser.write_text(BROWSER)
+        done = subprocess.run(["node", browser, script, data], capture_output=True, text=True, timeout=60)
         self.assertEqual((done.returncode, done.stderr), (0, ""), done.stderr)
         out = json.loads(done.stdout)
         self.assertEqual(out["state"], "drawn" if any(is_ok(run) for _, group in tables for run in group) else "none")

@@ -426,7 +426,7 @@ TEST_CASE("a regression that runs made anew do not all show is inconclusive") {
   confirm(c, std::span(&doubtful, 1));
   CHECK(row_of(c, "dynamic").change == Change::inconclusive);
   CHECK(c.suspects() == 1);
-  // What few samples showed and a repetition refuted has been decided.
+  // A row is decided if a repetition refutes what few samples showed.
   const Report few = timed(10, 3), slow = timed(12, 3);
   Comparison alarm = compared(few, slow);
   REQUIRE(alarm.count(Change::regression) == 1);
