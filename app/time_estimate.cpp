@@ -153,13 +153,22 @@ std::string devices_in_words(const SessionOptions& session) {
   return text;
 }
 
-// Returns the time of an overview: a second of samples per problem, and what is around them.
+// Returns the time of an overview, between that with kernels compiled before and that without. It
+// is fitted to runs on one, two and four H100 and on one and two cores of a Xeon
+// (results/overview.md).
 Nanos time_of_overview(const SessionOptions& session) {
-  constexpr double kAroundOnGpus = 2.5, kAroundOnCpus = 5;  // in s
+  constexpr double kAloneOnGpu = 2, kOnGpus = 3, kAloneOnCpu = 2.4, kOnCpus = 3.6, kPerDevice = 0.25;
+  constexpr double kSlowed = 1.2;
   const bool cpus = std::any_of(session.devices.begin(), session.devices.end(),
                                 [](const Device& d) { return d.is_cpu(); });
-  return from_seconds(static_cast<double>(session.problems.size()) *
-                      (1 + (cpus ? kAroundOnCpus : kAroundOnGpus)));
+  const std::size_t devices = session.devices.size();
+  double time = devices > 1
+                    ? (cpus ? kOnCpus : kOnGpus) + kPerDevice * static_cast<double>(devices)
+                    : (cpus ? kAloneOnCpu : kAloneOnGpu);
+  if (std::any_of(session.handicaps.begin(), session.handicaps.end(),
+                  [](const Handicap& handicap) { return handicap.slows_always(); }))
+    time *= kSlowed;
+  return from_seconds(static_cast<double>(session.problems.size()) * time);
 }
 
 }  // namespace

@@ -61,6 +61,38 @@ TEST_CASE("the announced time of a run is the time that it takes") {
   }
 }
 
+TEST_CASE("the announced time of an overview is that of measured ones within 30 %") {
+  // As in results/overview.md, in seconds: without compiled kernels and with them.
+  struct Measured {
+    DeviceType type;
+    std::size_t devices;
+    double slow, cold, warm;
+  };
+  const SuiteInfo suite = shaped();
+  for (const auto& [type, devices, slow, cold, warm] :
+       {Measured{DeviceType::gpu, 2, 1, 46.5, 33}, Measured{DeviceType::gpu, 2, 3, 46, 39},
+        Measured{DeviceType::gpu, 4, 1, 53.6, 43}, Measured{DeviceType::gpu, 4, 3, 53, 53},
+        Measured{DeviceType::cpu, 1, 1, 29, 29}, Measured{DeviceType::cpu, 2, 1, 57, 40},
+        Measured{DeviceType::cpu, 2, 3, 61, 58}}) {
+    CAPTURE(devices);
+    CAPTURE(slow);
+    std::vector<Device> facts;
+    for (std::size_t k = 0; k < devices; ++k)
+      facts.push_back(sum_device(fmt::format("0:{}", k), type).facts);
+    SessionOptions options = options_on(facts, problem_of(suite, 1'000), kBothModes, "equal");
+    options.problems.resize(12, options.problems.front());
+    options.sizes_within.emplace();
+    if (slow > 1) {
+      options.handicaps.resize(devices);
+      options.handicaps.back().slow = slow;
+    }
+    const double announced = seconds(expected_time(options).value().time);
+    CHECK(cold < 1.3 * announced);
+    CHECK(warm > 0.7 * announced);
+    CHECK(time_estimate(options).starts_with("an overview of 12 suites, about "));
+  }
+}
+
 TEST_CASE("the announced number of cases is that of the progress lines") {
   struct Counting : QuietObserver {
     void progress(const Progress& progress) override {
