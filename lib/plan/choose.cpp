@@ -88,7 +88,8 @@ class Chooser {
     for (const std::size_t count : counts) {
       for (const StrategyInfo& strategy : all_strategies()) {
         const StrategyTraits& traits = strategy.traits;
-        if (traits.single_device != (count == 1) ||
+        // Predictions assume that rates do not change: rebalancing iterative work then only costs.
+        if (traits.single_device != (count == 1) || (request_.rounds > 0 && traits.learns) ||
             (count != enough && count != 1 && !traits.any_count))
           continue;
         if (all <= kManyDevices || traits.fixed_shares) consider(strategy, count);

@@ -91,6 +91,23 @@ TEST_CASE("unequal devices are not given equal shares") {
   CHECK(seconds(choice.chosen.predicted) == doctest::Approx(0.25).epsilon(0.03));
 }
 
+TEST_CASE("iterative work is not rebalanced by choice, as predicted rates do not change") {
+  SimulatedSet set = choice_set(2, 1'000'000);
+  set.estimates[0].fixed = std::chrono::milliseconds(40);
+  set.estimates[0].items_per_s = 1.5e6;
+  const auto chosen = [&](std::uint32_t rounds) {
+    set.request.rounds = rounds;
+    return chosen_for(set);
+  };
+  const auto considers = [](const PlanChoice& choice, const std::string& name) {
+    return std::any_of(choice.considered.begin(), choice.considered.end(),
+                       [&](const Candidate& each) { return each.strategy->name == name; });
+  };
+  CHECK(considers(chosen(0), "adaptive"));
+  CHECK(chosen(10).chosen.strategy->name == "latency");
+  CHECK_FALSE(considers(chosen(10), "adaptive"));
+}
+
 TEST_CASE("of more devices than are simulated the choice is the same as of a few") {
   SimulatedSet set = choice_set(100, 100'000'000);
   for (auto& device : set.estimates) device.fixed = std::chrono::milliseconds(2);
