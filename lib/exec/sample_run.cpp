@@ -30,14 +30,14 @@ void SampleRun::plan_rebalance() {
   rebalance_at = next.value_or(0);
   if (rebalancer == nullptr) return;
   rebalance_point.ranges = ranges_of(rebalancer->shares());
-  rebalance_point.busy.assign(participants.size(), Nanos{});
+  rebalance_point.busy.assign(participants.size(), {});
   rebalance_point.missing = static_cast<std::size_t>(
       std::count_if(rebalance_point.ranges.begin(), rebalance_point.ranges.end(),
                     [](const Slice& range) { return range.size() > 0; }));
 }
 
-void SampleRun::arrive_at_rebalance(DeviceIndex participant, Nanos busy) {
-  rebalance_point.busy[participant.value] = busy;
+void SampleRun::arrive_at_rebalance(DeviceIndex participant, std::vector<Nanos> busy) {
+  rebalance_point.busy[participant.value] = std::move(busy);
   if (--rebalance_point.missing > 0) return;
   Rebalancer& rebalancer = *source.rebalancer();
   const std::uint32_t rounds = rebalance_at;

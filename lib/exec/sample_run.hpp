@@ -99,10 +99,10 @@ class SampleRun {
   // State of the next rebalancing point, at which iterative work may be rebalanced
   // (SliceSource::borders). The last participant to arrive decides.
   struct RebalancePoint {
-    std::vector<Nanos> busy;     // time per iteration since the last rebalancing point
-    std::size_t missing = 0;     // participants with a share that have not arrived
-    std::vector<Slice> ranges;   // ranges of all participants since the last rebalance
-    std::uint32_t moved_at = 0;  // iterations done at the last rebalance
+    std::vector<std::vector<Nanos>> busy;  // by participant: times of the last iterations
+    std::size_t missing = 0;               // participants with a share that have not arrived
+    std::vector<Slice> ranges;             // ranges of all participants since the last rebalance
+    std::uint32_t moved_at = 0;            // iterations done at the last rebalance
   } rebalance_point;
   // Iterations done at the next rebalancing point (0: there is none), and at the last one.
   std::atomic<std::uint32_t> rebalance_at = 0, rebalanced_at = 0;
@@ -124,8 +124,8 @@ class SampleRun {
 
   // Functions below are called with the lock, unless they say otherwise.
 
-  // Notes that a participant has reached the rebalancing point, with its median time per iteration.
-  void arrive_at_rebalance(DeviceIndex participant, Nanos busy);
+  // Notes that a participant has reached the rebalancing point, with times of its last iterations.
+  void arrive_at_rebalance(DeviceIndex participant, std::vector<Nanos> busy);
   // Notes that a participant has nothing left to do at this version. If none has, partials are
   // merged next.
   Ending finish(DeviceIndex participant);

@@ -68,6 +68,7 @@ class DeviceWorker {
   bool has_rounds_left() const { return next_round_ < rounds_; }
   bool enqueue_rounds();
   std::uint32_t rounds_at_once() const;
+  bool is_measured(std::uint32_t round) const;
   bool waits_for_rebalance();
   void move(const Slice& to);
   void measure_round(std::span<const RawCommand> commands);

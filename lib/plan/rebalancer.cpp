@@ -6,6 +6,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
+#include "lib/base/stats.hpp"
 #include "lib/plan/apportion.hpp"
 
 namespace mgpu {
@@ -54,17 +55,22 @@ std::optional<std::uint32_t> Rebalancer::next_rebalance(std::uint32_t after) {
   return rebalance_;
 }
 
-std::optional<std::vector<Items>> Rebalancer::meet(std::span<const Nanos> busy) {
+std::optional<std::vector<Items>> Rebalancer::meet(std::span<const std::vector<Nanos>> busy) {
   const std::uint32_t left = rounds_ - rebalance_;
   rebalance_ *= 2;
   std::vector<double> rates(shares_.size(), 0);
   double now = 0;
+  Nanos longest_least{}, least_longest = Nanos::max();
   for (std::size_t i = 0; i < shares_.size(); ++i) {
     if (shares_[i] == 0) continue;
-    if (busy[i] <= Nanos{}) return std::nullopt;  // a clock that shows nothing
-    rates[i] = static_cast<double>(shares_[i]) / seconds(busy[i]);
-    now = std::max(now, seconds(busy[i]));
+    const Summary of = summarise(busy[i]);
+    if (of.median <= Nanos{}) return std::nullopt;  // a clock that shows nothing
+    rates[i] = static_cast<double>(shares_[i]) / seconds(of.median);
+    now = std::max(now, seconds(of.median));
+    longest_least = std::max(longest_least, of.min);
+    least_longest = std::min(least_longest, *std::max_element(busy[i].begin(), busy[i].end()));
   }
+  if (longest_least <= least_longest) return std::nullopt;  // noise
   std::vector<Items> shares;
   try {
     shares = apportion_within(items_, granularity_, rates, fits_);

@@ -19,9 +19,10 @@ class Rebalancer {
   // Returns the number of completed iterations at the next rebalancing point after `after`: 4, 8,
   // 16 and so on. None: there are no further ones.
   std::optional<std::uint32_t> next_rebalance(std::uint32_t after);
-  // Rebalances. `busy`: each device's median busy time of an iteration since the last rebalancing
-  // point; zero if it has no share. Returns the new shares; none: they stay as they are.
-  std::optional<std::vector<Items>> meet(std::span<const Nanos> busy);
+  // Rebalances. `busy`: each device's busy times of the last iterations before the rebalancing
+  // point; none if it has no share. Returns the new shares; none: they stay as they are, also if
+  // no two devices are distinguishable: all times of one longer than all of the other.
+  std::optional<std::vector<Items>> meet(std::span<const std::vector<Nanos>> busy);
   // Reverts the last change, as the partition cannot be changed, and ends rebalancing.
   void keep();
   const std::vector<Items>& shares() const { return shares_; }

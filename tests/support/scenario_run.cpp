@@ -228,6 +228,11 @@ class ScenarioWorkload final : public Workload, public IterativeWorkload, public
       }
       transfer(stream, CommandKind::download, bytes_of(cost().out_bytes, slice.size()));
     }
+    std::uint32_t enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most,
+                                 Stream& stream) override {
+      for (std::uint32_t k = 0; k < most; ++k) enqueue_round(slice, first + k, stream);
+      return most;
+    }
     // Enqueues an iteration. All iterations take equally long, to the nanosecond; only the last one
     // computes the sums of the items.
     void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override {

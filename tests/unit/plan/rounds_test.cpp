@@ -30,6 +30,13 @@ std::unique_ptr<SliceSource> begin_rounds(const std::string& strategy, const Pla
   return begin_strategy(*choice.info, choice.params, request, {});
 }
 
+// Returns one time of an iteration per device.
+std::vector<std::vector<Nanos>> times(std::initializer_list<Nanos> busy) {
+  std::vector<std::vector<Nanos>> all;
+  for (const Nanos time : busy) all.push_back({time});
+  return all;
+}
+
 }  // namespace
 
 TEST_CASE("every strategy with rounds gives each device one slice, or is refused by name") {
@@ -83,12 +90,13 @@ TEST_CASE("borders move to where all are busy for as long, if that gains more th
   CHECK(rebalancer.next_rebalance(0) == 4U);
   using namespace std::chrono_literals;
   // 300 items in 1 ms and in 2 ms: the slower device gets a third of all items.
-  const auto shares = rebalancer.meet(std::vector<Nanos>{1ms, 2ms});
+  const auto shares = rebalancer.meet(times({1ms, 2ms}));
   REQUIRE(shares);
   CHECK(*shares == std::vector<Items>{400, 200});
   CHECK(rebalancer.next_rebalance(0) == 8U);
-  CHECK_FALSE(rebalancer.meet(std::vector<Nanos>{1333us, 1333us}));  // balanced
-  CHECK_FALSE(rebalancer.meet(std::vector<Nanos>{1333us, 1340us}));  // within noise
+  CHECK_FALSE(rebalancer.meet(times({1333us, 1333us})));  // balanced
+  CHECK_FALSE(rebalancer.meet(times({1333us, 1340us})));  // within noise
+  CHECK_FALSE(rebalancer.meet(std::vector<std::vector<Nanos>>{{1ms, 3ms, 3ms}, {1ms, 1ms, 1ms}}));
   CHECK(rebalancer.shares() == *shares);
   CHECK(rebalancer.next_rebalance(40) == 64U);
   CHECK_FALSE(rebalancer.next_rebalance(64));
@@ -97,7 +105,7 @@ TEST_CASE("borders move to where all are busy for as long, if that gains more th
       1e9;  // 100 such items would take minutes
   Rebalancer heavy(request.plan, {300, 300});
   CHECK(heavy.next_rebalance(0) == 4U);
-  CHECK_FALSE(heavy.meet(std::vector<Nanos>{1ms, 2ms}));
+  CHECK_FALSE(heavy.meet(times({1ms, 2ms})));
 }
 
 // Two GPUs hold half of 8192 rows of 8192 cells each, and one of them slows down: moving 1365 rows
@@ -113,7 +121,7 @@ TEST_CASE("what moving borders costs goes by the links between the devices") {
   const auto meet = [&] {
     Rebalancer rebalancer(request.plan, {4096, 4096});
     CHECK(rebalancer.next_rebalance(0) == 4U);
-    return rebalancer.meet(std::vector<Nanos>{75us, 150us});
+    return rebalancer.meet(times({75us, 150us}));
   };
   CHECK_FALSE(meet());
   request.plan.exchange.links = PeerLinks(2, {PeerPath::direct, 380e9, 17us});
@@ -128,12 +136,12 @@ TEST_CASE("borders leave a share to all that had one and to no other, and no mor
   Rebalancer all(request.plan, {300, 0, 300});
   using namespace std::chrono_literals;
   CHECK(all.next_rebalance(0) == 4U);
-  CHECK_FALSE(all.meet(std::vector<Nanos>{1ms, 0ms, 1000s}));
+  CHECK_FALSE(all.meet(times({1ms, 0ms, 1000s})));
 
   request.devices[0].fits = 350;
   Rebalancer rebalancer(request.plan, {300, 0, 300});
   CHECK(rebalancer.next_rebalance(0) == 4U);
-  const auto shares = rebalancer.meet(std::vector<Nanos>{1ms, 0ms, 3ms});
+  const auto shares = rebalancer.meet(times({1ms, 0ms, 3ms}));
   REQUIRE(shares);
   CHECK(*shares == std::vector<Items>{350, 0, 250});
   rebalancer.keep();

@@ -4,10 +4,12 @@
 
 #include <map>
 #include <random>
+#include <set>
 
 #include "lib/base/error.hpp"
 #include "lib/exec/executor.hpp"
 #include "lib/plan/exchange.hpp"
+#include "lib/plan/rounds.hpp"
 #include "lib/plan/simulator.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/session/simulated.hpp"
@@ -376,6 +378,25 @@ TEST_CASE("contention that a record proves is named by its simulation, and other
   CHECK(bottleneck() == "unexplained");
   for (ScenarioDevice& device : scenario.devices) device.contention = 1.5;
   CHECK(bottleneck() == "free_contention");
+}
+
+TEST_CASE("only the four iterations before a rebalancing point are enqueued one by one") {
+  Scenario scenario = scenario_of(2, 1'000'000);
+  scenario.work.rounds = 40;
+  OpenedScenario opened(scenario, Mode::resident);
+  opened.request.rounds = 40;
+  for (const bool rebalances : {true, false}) {
+    const std::vector<Items> halves(2, 500'000);
+    const auto source = make_kept_shares(
+        halves, rebalances ? std::optional(Rebalancer(opened.request, halves)) : std::nullopt);
+    std::set<std::uint32_t> begun;
+    for (const RawBatch& batch : opened.execute(*source).batches)
+      for (const RawCommand& command : batch.commands)
+        if (command.round) begun.insert(*command.round);
+    CHECK(begun == (rebalances ? std::set<std::uint32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 12, 13, 14, 15,
+                                                         16, 28, 29, 30, 31, 32}
+                               : std::set<std::uint32_t>{0}));
+  }
 }
 
 TEST_CASE("devices that lack the path asked for exchange nothing, and rounds need them to") {
