@@ -71,6 +71,8 @@ void calibrate_for_run(const Context& context, Backend& backend, std::span<const
                               [](const Device& device) { return device.is_cpu(); });
   for (std::size_t i = 0; i < devices.size(); ++i)
     missing |= !devices[i].is_cpu() && result.origins[i] == CalibrationOrigin::none;
+  session.first_use = missing && std::count(result.origins.begin(), result.origins.end(),
+                                            CalibrationOrigin::cached) == 0;
   if (measures && missing && !settings.is_on("no-cache"))
     result = calibrate(backend, devices, store, false, begins);
   session.calibration = std::move(result.calibration);

@@ -42,6 +42,7 @@ struct SessionOptions {
   std::vector<StrategyChoice> strategies;
   std::vector<Device> devices;  // the set, in the order of the selection
   Calibration calibration;      // of that set, as far as it is known
+  bool first_use = false;       // no GPU of it was calibrated before: kernels are still to be built
   SuiteRates suite_rates;       // rates on that set, as far as they are known
   // Noise floors of suites with their options on that set, as far as they are known.
   std::map<std::string, double> noise;

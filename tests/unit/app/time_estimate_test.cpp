@@ -62,7 +62,8 @@ TEST_CASE("the announced time of a run is the time that it takes") {
 }
 
 TEST_CASE("the announced time of an overview is that of measured ones within 30 %") {
-  // As in results/overview.md, in seconds: without compiled kernels and with them.
+  // In seconds, as in results/overview.md: of GPUs, without compiled kernels and with them; of CPUs
+  // it is not known whether they are compiled.
   struct Measured {
     DeviceType type;
     std::size_t devices;
@@ -70,10 +71,10 @@ TEST_CASE("the announced time of an overview is that of measured ones within 30 
   };
   const SuiteInfo suite = shaped();
   for (const auto& [type, devices, slow, cold, warm] :
-       {Measured{DeviceType::gpu, 2, 1, 46.5, 33}, Measured{DeviceType::gpu, 2, 3, 46, 39},
-        Measured{DeviceType::gpu, 4, 1, 53.6, 43}, Measured{DeviceType::gpu, 4, 3, 53, 53},
-        Measured{DeviceType::cpu, 1, 1, 29, 29}, Measured{DeviceType::cpu, 2, 1, 57, 40},
-        Measured{DeviceType::cpu, 2, 3, 61, 58}}) {
+       {Measured{DeviceType::gpu, 1, 1, 35, 17}, Measured{DeviceType::gpu, 2, 1, 46.5, 33},
+        Measured{DeviceType::gpu, 2, 3, 46, 39}, Measured{DeviceType::gpu, 4, 1, 53.6, 43},
+        Measured{DeviceType::gpu, 4, 3, 53, 53}, Measured{DeviceType::cpu, 1, 1, 29, 29},
+        Measured{DeviceType::cpu, 2, 1, 57, 40}, Measured{DeviceType::cpu, 2, 3, 61, 58}}) {
     CAPTURE(devices);
     CAPTURE(slow);
     std::vector<Device> facts;
@@ -86,9 +87,12 @@ TEST_CASE("the announced time of an overview is that of measured ones within 30 
       options.handicaps.resize(devices);
       options.handicaps.back().slow = slow;
     }
-    const double announced = seconds(expected_time(options).value().time);
-    CHECK(cold < 1.3 * announced);
-    CHECK(warm > 0.7 * announced);
+    const auto announces = [&](double taken) {
+      return std::abs(taken / seconds(expected_time(options).value().time) - 1) <= 0.3;
+    };
+    CHECK(announces(warm));
+    options.first_use = true;
+    CHECK(announces(cold));
     CHECK(time_estimate(options).starts_with("an overview of 12 suites, about "));
   }
 }
