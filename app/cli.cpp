@@ -39,7 +39,8 @@ class Tree {
         plan_specs_(plan_options(suites)),
         simulate_specs_(simulate_options()),
         report_specs_(report_options()),
-        compare_specs_(compare_options()) {
+        compare_specs_(compare_options()),
+        gate_specs_(gate_options()) {
     app_.require_subcommand(1);
     app_.set_help_flag("-h,--help", "Print this help");
     app_.set_help_all_flag("--help-all", "Print help with every option");
@@ -49,6 +50,7 @@ class Tree {
     add_run();
     add_report();
     add_compare();
+    add_gate();
     add_calibrate();
     add_links();
     add_plan();
@@ -226,9 +228,19 @@ class Tree {
                 kCompareFooter);
     add_arguments(sub, "RESULT",
                   std::string("BASE and NEW: files saved by run, or by links") + kOrLast +
-                      ". With --interleave: what to run",
+                      "; several runs: BASE ... -- NEW .... With --interleave: what to run",
                   false);
     for (const OptionSpec& spec : compare_specs_) add(sub, spec);
+  }
+
+  void add_gate() {
+    CLI::App* sub = command(
+        "gate", "Measure what baselines measured, and fail if it got slower: for CI", kGateFooter);
+    add_arguments(sub, "BASE",
+                  "Baselines, results of several runs; those that do not exist are made, and the "
+                  "exit code is 2. With --interleave: two programs, OLD and NEW",
+                  false);
+    for (const OptionSpec& spec : gate_specs_) add(sub, spec);
   }
 
   void add_trace() {
@@ -284,7 +296,7 @@ class Tree {
 
   std::span<const SuiteInfo> suites_;
   std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, links_specs_, plan_specs_,
-      simulate_specs_, report_specs_, compare_specs_;
+      simulate_specs_, report_specs_, compare_specs_, gate_specs_;
   CLI::App app_{
       "Splits real workloads over several OpenCL devices under many partition strategies, and "
       "measures speed-up, efficiency and "
@@ -405,6 +417,23 @@ std::vector<std::string> words_for_help(const CLI::App& app) {
 
 }  // namespace
 
+namespace {
+
+// Stands for a "--" that separates BASE from NEW: CLI11 refuses arguments on both sides of one, and
+// takes what follows for arguments.
+constexpr const char* kMark = "\x1f--";
+
+void mark_sides(std::vector<std::string>& words) {
+  const auto interleaves = [](const std::string& word) { return word.starts_with("--interleave"); };
+  if (words.empty() || words.front() != "compare" ||
+      std::any_of(words.begin(), words.end(), interleaves))
+    return;
+  const auto mark = std::find(words.begin(), words.end(), "--");
+  if (mark != words.end()) *mark = kMark;
+}
+
+}  // namespace
+
 CommandLineText describe_command_line(std::span<const SuiteInfo> suites) {
   Tree tree(suites);
   return describe_all(tree, tree.app());
@@ -416,6 +445,7 @@ Invocation parse_command_line(std::span<const std::string> argv, std::span<const
   CLI::App& app = tree.app();
   Invocation invocation;
   std::vector<std::string> words(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
+  mark_sides(words);
   refuse_unknown_command(app, words, suites);
   refuse_long_names_behind_one_dash(app, words);
   if (words.empty()) {
@@ -442,6 +472,12 @@ Invocation parse_command_line(std::span<const std::string> argv, std::span<const
   const CLI::App& sub = *app.get_subcommands().front();
   invocation.command = sub.get_name();
   take_flags(tree, sub, invocation);
+  auto& arguments = invocation.arguments;
+  if (const auto mark = std::find(arguments.begin(), arguments.end(), kMark);
+      mark != arguments.end()) {
+    invocation.after_mark = static_cast<std::size_t>(arguments.end() - mark) - 1;
+    arguments.erase(mark);
+  }
   if (invocation.command == "help") {
     Invocation help;
     help.text = help_text(tree, invocation.arguments, invocation.settings.is_on("all"));

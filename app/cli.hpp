@@ -18,6 +18,7 @@ struct Invocation {
   ExitCode code = ExitCode::ok;
   Settings settings;                   // merged from all layers
   std::vector<std::string> arguments;  // the words that are not options
+  std::size_t after_mark = 0;          // how many follow the "--" of compare; 0: there is none
   std::vector<std::string> warnings;
 };
 
@@ -134,10 +135,23 @@ inline constexpr const char* kCompareFooter =
     "  mgpu-bench compare last~1 last                         the last two results\n"
     "  mgpu-bench compare base.json new.json                  exit code 3 when something became "
     "slower, 4 when it may have\n"
+    "  mgpu-bench compare base-1.json base-2.json base-3.json -- new.json    what runs differ by "
+    "counts\n"
     "  mgpu-bench compare base.json new.json --confirm 2 --markdown \"$GITHUB_STEP_SUMMARY\"\n"
     "  mgpu-bench compare ./old/mgpu-bench ./new/mgpu-bench --interleave 12 --with 'merkle -d cpu "
     "-s equal -n 5'\n"
     "  mgpu-bench compare --interleave 12 --with 'merkle -d cpu --sub-devices 2 --mode resident' "
     "-- '' '--slow 0=1.1'\n";
+
+inline constexpr const char* kGateFooter =
+    "Examples:\n"
+    "  mgpu-bench gate ci/base-1.json ci/base-2.json ci/base-3.json --with 'merkle -s "
+    "equal,dynamic'"
+    "\n"
+    "                                       the first time it makes them; then 3: slower, 4: may "
+    "be\n"
+    "  mgpu-bench gate ci/base-*.json --export junit=gate.xml       what the first of them ran\n"
+    "  mgpu-bench gate base.json --with 'run --kernel saxpy.toml -d gpu'          your own kernel\n"
+    "  mgpu-bench gate --interleave old/mgpu-bench new/mgpu-bench --with 'merkle -s equal'\n";
 
 }  // namespace mgpu

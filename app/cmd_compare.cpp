@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "app/child_run.hpp"
@@ -17,6 +18,7 @@
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/base/scratch_folder.hpp"
+#include "lib/report/comparison_exports.hpp"
 #include "lib/report/comparison_text.hpp"
 #include "lib/report/record_json.hpp"
 
@@ -39,6 +41,16 @@ Report read_side(const std::string& file, std::span<const SuiteInfo> suites) {
   warn_of_interruption(file, report);
   warn_of_contradictions(file, report);
   return report;
+}
+
+Sides read_sides(const std::vector<std::string>& base, const std::vector<std::string>& fresh,
+                 std::span<const SuiteInfo> suites) {
+  Sides sides;
+  for (const std::string& file : base) sides.base.push_back(read_side(file, suites));
+  for (const std::string& file : fresh) sides.fresh.push_back(read_side(file, suites));
+  for (Report& one : sides.base)
+    for (Report& other : sides.fresh) drop_new_defaults(one, other);
+  return sides;
 }
 
 // Throws if a stop signal came: a child that got it too may have ended successfully, but the next
@@ -112,7 +124,8 @@ void refuse_other_sizes(const KnownSizes& base, const KnownSizes& fresh) {
 // a rate came out differently, or the other build chose by another rule, there would be nothing to
 // compare.
 Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteInfo> suites) {
-  ChildProgram base = parse_child("BASE", request.base), fresh = parse_child("NEW", request.fresh);
+  ChildProgram base = parse_child("BASE", request.base.front()),
+               fresh = parse_child("NEW", request.fresh.front());
   const std::vector<std::string> words = split_words("--with", request.with);
   const ScratchFolder scratch("mgpu-bench");
   install_stop_signals();
@@ -150,26 +163,41 @@ Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteIn
 
 // Refuses results of different environments. Interleaved measurements may compare settings on
 // purpose: their differences are reported, not refused.
-void check_environment(const Comparison& comparison, const CompareRequest& request) {
-  std::vector<std::string> decisive;
-  for (const EnvironmentDifference& d : comparison.differences)
-    if (d.decisive) decisive.push_back(to_string(d));
-  if (decisive.empty() || request.ignore_environment || request.rounds > 0) return;
-  throw Error(ErrorKind::input,
-              fmt::format("{} and {} were measured in different environments ({}); "
-                          "--ignore-environment compares them "
-                          "all the same",
-                          request.base, request.fresh, fmt::join(decisive, "; ")));
+void check_environment(const Sides& sides, const CompareRequest& request) {
+  if (request.rounds > 0 || request.ignore_environment) return;
+  const auto check = [&](const Report& base, const std::string& from, const Report& other,
+                         const std::string& to) {
+    std::vector<std::string> decisive;
+    std::set<std::string> fields;
+    for (const EnvironmentDifference& d : environment_differences(base, other)) {
+      if (!d.decisive || std::find(request.ignored.begin(), request.ignored.end(), d.field) !=
+                             request.ignored.end())
+        continue;
+      decisive.push_back(to_string(d));
+      fields.insert(d.field);
+    }
+    if (decisive.empty()) return;
+    throw Error(ErrorKind::input,
+                fmt::format("{} and {} were measured in different environments ({}); --ignore {} "
+                            "or --ignore-environment compares them all the same",
+                            from, to, fmt::join(decisive, "; "), fmt::join(fields, ",")));
+  };
+  for (std::size_t k = 1; k < sides.base.size(); ++k)
+    check(sides.base.front(), request.base.front(), sides.base[k], request.base[k]);
+  for (std::size_t k = 0; k < sides.fresh.size(); ++k)
+    check(sides.base.front(), request.base.front(), sides.fresh[k], request.fresh[k]);
 }
 
 void confirm_alarms(const Context& context, const CompareRequest& request, const Sides& sides,
                     Comparison& comparison) {
-  if (request.confirm == 0 || comparison.count(Change::regression) == 0) return;
+  if (request.confirm == 0 || comparison.count(Change::regression) + comparison.suspects() == 0)
+    return;
   install_stop_signals();
   std::vector<Comparison> again;
   for (std::size_t k = 0; k < request.confirm; ++k) {
     if (!request.quiet)
-      print_error(fmt::format("measuring again what alarms, {} of {}", k + 1, request.confirm));
+      print_error(
+          fmt::format("measuring again what looks slower, {} of {}", k + 1, request.confirm));
     const Report report = measure_again(context, sides.fresh.front(), comparison);
     refuse_to_go_on_when_stopped();
     again.push_back(compare_reports(sides.base, std::span(&report, 1), request.options));
@@ -187,7 +215,8 @@ void tell_too_few(const Comparison& comparison, const CompareRequest& request) {
                         comparison.needed, comparison.needed)
           : fmt::format("error: too few samples for any verdict; expected: at least {} per case in "
                         "{} and in {}: measure with -n {}",
-                        comparison.needed, request.base, request.fresh, comparison.needed));
+                        comparison.needed, request.base.front(), request.fresh.front(),
+                        comparison.needed));
 }
 
 // Returns the number of cases that BASE measured and NEW did not: they could have become slower
@@ -208,8 +237,8 @@ void refuse_to_judge_nothing(const Comparison& comparison, const CompareRequest&
       std::find_if(comparison.uncompared.begin(), comparison.uncompared.end(),
                    [](const UncomparedCase& c) { return !c.what.starts_with("only in "); });
   throw Error(ErrorKind::input,
-              fmt::format("{} and {} have no case in common that both measured{}", request.base,
-                          request.fresh,
+              fmt::format("{} and {} have no case in common that both measured{}",
+                          request.base.front(), request.fresh.front(),
                           known == comparison.uncompared.end()
                               ? ""
                               : fmt::format(" ({}: {})", known->name, known->what)));
@@ -243,18 +272,21 @@ ExitCode verdict(const Comparison& comparison, const Sides& sides, const Compare
 }
 
 // Writes files first: what was measured must be safe before anything is printed.
-ExitCode deliver(const Comparison& comparison, const CompareRequest& request,
-                 const Context& context, const TableStyle& style) {
-  const ComparisonSources sources{request.base, request.fresh};
-  const std::string json =
-      request.json || request.result_file
-          ? comparison_json(comparison, sources, context.tool, request.with_resamples)
-          : std::string();
+ExitCode deliver(const Comparison& comparison, const Sides& sides, const CompareRequest& request,
+                 const Context& context, const TableStyle& style, ExitCode found) {
+  const ComparisonSources sources{source_of(request.base, sides.base),
+                                  source_of(request.fresh, sides.fresh)};
+  const std::string json = request.json || request.result_file
+                               ? comparison_json(comparison, sources, context.tool,
+                                                 static_cast<int>(found), request.with_resamples)
+                               : std::string();
   ExitCode code = ExitCode::ok;
   try {
     if (request.result_file) request.outputs.at(*request.result_file).write(json);
     if (request.markdown_file)
       request.outputs.at(*request.markdown_file).write(comparison_markdown(comparison, sources));
+    for (const ExportFile& file : request.exports)
+      request.outputs.at(file.file).write(exported(file.kind, comparison, sources));
   } catch (const Error& error) {
     print_error(std::string("error: ") + error.what());
     code = ExitCode::internal;
@@ -262,26 +294,25 @@ ExitCode deliver(const Comparison& comparison, const CompareRequest& request,
   if (request.json) {
     print_json(json);
   } else if (!request.outputs.take_standard_output()) {
-    print_styled(comparison_tables(comparison, style), style);
+    print_styled(comparison_tables(comparison, sources, style), style);
   }
   return code;
 }
 
 ExitCode compare(const Context& context) {
   const Settings& settings = context.invocation.settings;
-  const CompareRequest request = read_compare_request(settings, context.invocation.arguments);
+  const CompareRequest request = read_compare_request(context.invocation);
   const TableStyle style = table_style(settings, context.environment, comparison_column_names());
   const Sides sides = request.rounds > 0 ? measure_interleaved(request, context.suites)
-                                         : Sides{{read_side(request.base, context.suites)},
-                                                 {read_side(request.fresh, context.suites)}};
+                                         : read_sides(request.base, request.fresh, context.suites);
   Comparison comparison = compare_reports(sides.base, sides.fresh, request.options);
-  check_environment(comparison, request);
+  check_environment(sides, request);
   refuse_to_judge_nothing(comparison, request);
   confirm_alarms(context, request, sides, comparison);
   tell_unguarded(comparison);
-  const std::vector<ExitCode> codes{deliver(comparison, request, context, style),
-                                    verdict(comparison, sides, request)};
-  return worst(codes);
+  if (request.only_changed) show_only_changed(comparison);
+  const ExitCode found = verdict(comparison, sides, request);
+  return worst(std::vector{found, deliver(comparison, sides, request, context, style, found)});
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/report/case_selection.hpp"
+#include "lib/report/exports.hpp"
 #include "lib/report/record_json.hpp"
 
 namespace mgpu {
@@ -13,7 +14,7 @@ namespace mgpu {
 ExitCode cmd_report(const Context& context) {
   const Settings& settings = context.invocation.settings;
   const TableStyle style = table_style(settings, context.environment);
-  const std::vector<ExportFile> exports = read_exports(settings);
+  const std::vector<ExportFile> exports = read_exports(settings, export_kinds());
   const std::vector<Requirement> requirements = read_requirements(settings);
   OutputFiles outputs;
   add_outputs(exports, outputs);

@@ -23,6 +23,7 @@
 #include "lib/base/child_process.hpp"
 #include "lib/base/error.hpp"
 #include "lib/exec/wall_clock.hpp"
+#include "lib/report/case_name.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/session/configuration.hpp"
 #include "lib/session/recorded_params.hpp"
@@ -72,6 +73,18 @@ KnownSizes known_sizes(const RunRequest& request, const std::optional<Earlier>& 
                        std::span<const SuiteInfo> suites) {
   if (earlier) return sizes_of(earlier->journal.header.configuration, suites);
   return request.sizes_of ? sizes_of(read_report(*request.sizes_of), suites) : KnownSizes();
+}
+
+// Returns the samples that each group takes at least: as many as a case of it has in the result,
+// and no fewer than can decide a comparison.
+std::map<std::string, std::size_t> fewest_samples(const Report& like) {
+  constexpr std::size_t kFewest = 7;
+  std::map<std::string, std::size_t> fewest;
+  for (const RunRecord& run : like.runs) {
+    std::size_t& least = fewest[group_name(run)];
+    least = std::max({least, kFewest, run.samples.size()});
+  }
+  return fewest;
 }
 
 ExitCode too_few(std::size_t found, std::uint64_t required) {
@@ -283,6 +296,8 @@ ExitCode cmd_run(const Context& context) {
       };
     }
     const LimitsInForce in_time(*backend, waits);
+    if (request.samples_of)
+      request.session.fewest_samples = fewest_samples(read_report(*request.samples_of));
     choose_sizes(context, *backend, set.devices, std::ranges::max(request.session.device_counts),
                  known_sizes(request, earlier, context.suites), !request.memory_pool, request,
                  set.warnings);

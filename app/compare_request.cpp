@@ -11,6 +11,7 @@
 #include "app/exports.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/report/comparison_exports.hpp"
 #include "lib/report/record_json.hpp"
 
 namespace mgpu {
@@ -71,13 +72,13 @@ void read_rounds(const Settings& settings, CompareRequest& request) {
   const Given* with = settings.find("with");
   const Given* rounds = settings.find("interleave");
   const bool minimum = choose(settings, "round-value", {"median", "minimum"}) == "minimum";
-  request.options.round_value = minimum ? RoundValue::minimum : RoundValue::median;
   if (rounds == nullptr) {
     if (with != nullptr)
       throw Error(ErrorKind::usage, with->from + ": only with --interleave, which runs it");
     return;
   }
   request.rounds = count_setting(settings, "interleave", kFewestRounds, 0);
+  request.options.rounds = minimum ? RoundValue::minimum : RoundValue::median;
   if (with == nullptr)
     throw Error(ErrorKind::usage,
                 "--interleave: --with says what is run, as in --with 'merkle -d gpu -s equal'");
@@ -87,19 +88,29 @@ void read_rounds(const Settings& settings, CompareRequest& request) {
                 "--confirm: not with --interleave, where more rounds say the same");
 }
 
+// Takes what follows the last "--" as NEW, or the second of two words.
+void read_sides(const Invocation& invocation, CompareRequest& request) {
+  const std::vector<std::string>& arguments = invocation.arguments;
+  const std::size_t fresh = arguments.size() == 2 ? 1 : invocation.after_mark;
+  if (fresh == 0 || fresh >= arguments.size() ||
+      (invocation.settings.has("interleave") && arguments.size() != 2)) {
+    throw Error(
+        ErrorKind::usage,
+        fmt::format("compare: it needs saved results: BASE NEW, or several: BASE ... -- NEW "
+                    "... (with --interleave two programs or settings); {} given",
+                    arguments.size()));
+  }
+  const auto middle = arguments.end() - static_cast<std::ptrdiff_t>(fresh);
+  request.base.assign(arguments.begin(), middle);
+  request.fresh.assign(middle, arguments.end());
+}
+
 }  // namespace
 
-CompareRequest read_compare_request(const Settings& settings,
-                                    const std::vector<std::string>& arguments) {
-  if (arguments.size() != 2) {
-    throw Error(ErrorKind::usage,
-                fmt::format("compare: it needs two saved results, BASE and NEW (with --interleave "
-                            "two programs or settings); {} given",
-                            arguments.size()));
-  }
+CompareRequest read_compare_request(const Invocation& invocation) {
+  const Settings& settings = invocation.settings;
   CompareRequest request;
-  request.base = arguments[0];
-  request.fresh = arguments[1];
+  read_sides(invocation, request);
   read_metrics(settings, request.options);
   if (settings.has("floor")) request.options.floor = share_setting(settings, "floor", 0, 10, 0);
   request.options.alpha = share_setting(settings, "alpha", 1e-9, 0.5, request.options.alpha);
@@ -126,6 +137,12 @@ CompareRequest read_compare_request(const Settings& settings,
   request.json = settings.is_on("json");
   request.confirm = count_setting(settings, "confirm", 1, 0);
   read_rounds(settings, request);
+  if (const Given* ignored = settings.find("ignore"))
+    request.ignored = split_commas(ignored->value);
+  request.only_changed = settings.has("only");
+  if (request.only_changed) choose(settings, "only", {"changed"});
+  request.exports = read_exports(settings, comparison_export_kinds());
+  add_outputs(request.exports, request.outputs);
   request.result_file = output_file(settings, "result", request);
   request.markdown_file = output_file(settings, "markdown", request);
   refuse_two_on_standard_output(request.json, request.outputs);

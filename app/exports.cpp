@@ -26,7 +26,8 @@ void refuse_former_kind(const std::string& from, const std::string& kind) {
 
 }  // namespace
 
-std::vector<ExportFile> read_exports(const Settings& settings) {
+std::vector<ExportFile> read_exports(const Settings& settings,
+                                     std::span<const std::string_view> kinds) {
   std::vector<ExportFile> exports;
   const Given* given = settings.find("export");
   if (given == nullptr) return exports;
@@ -34,7 +35,6 @@ std::vector<ExportFile> read_exports(const Settings& settings) {
     const std::size_t equals = text.find('=');
     const std::string kind = text.substr(0, equals);
     refuse_former_kind(given->from, kind);
-    const auto kinds = export_kinds();
     const bool known = std::find(kinds.begin(), kinds.end(), kind) != kinds.end();
     if (!known || equals == std::string::npos || equals + 1 == text.size()) {
       throw Error(ErrorKind::usage,

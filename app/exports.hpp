@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "app/exit_codes.hpp"
@@ -17,8 +19,10 @@ struct ExportFile {
   std::filesystem::path file;
 };
 
-// Reads every KIND=FILE of --export. Throws Error(usage) for an unknown kind or a missing name.
-std::vector<ExportFile> read_exports(const Settings& settings);
+// Reads every KIND=FILE of --export. Throws Error(usage) for a kind that is none of `kinds`, or a
+// missing name.
+std::vector<ExportFile> read_exports(const Settings& settings,
+                                     std::span<const std::string_view> kinds);
 std::vector<Requirement> read_requirements(const Settings& settings);
 
 void add_outputs(const std::vector<ExportFile>& exports, OutputFiles& outputs);

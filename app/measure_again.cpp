@@ -21,14 +21,13 @@ struct Batch {
   std::vector<std::string> strategies;
 };
 
-std::vector<std::string> kept_options(const Context& context, const Report& fresh) {
-  const Invocation then = parse_command_line(fresh.tool.argv, context.suites, Environment({}), "");
-  if (then.command != "run")
-    throw Error(ErrorKind::input, "--confirm: NEW was not made by mgpu-bench run");
+// Returns the given options of a run that `keeps` holds for.
+template <typename F>
+std::vector<std::string> options_of(const Context& context, const Invocation& then, F keeps) {
   std::vector<std::string> words;
   for (const OptionSpec& option : run_options(context.suites)) {
     const Given* given = then.settings.find(option.name);
-    if (given == nullptr || (option.uses & OptionSpec::not_confirmed) != 0) continue;
+    if (given == nullptr || !keeps(option)) continue;
     words.push_back(option.kind == OptionSpec::Kind::flag
                         ? fmt::format("--{}={}", option.name, given->value)
                         : "--" + option.name);
@@ -37,10 +36,17 @@ std::vector<std::string> kept_options(const Context& context, const Report& fres
   return words;
 }
 
+Invocation run_of(const Context& context, const Report& report, const char* side) {
+  Invocation then = parse_command_line(report.tool.argv, context.suites, Environment({}), "");
+  if (then.command != "run")
+    throw Error(ErrorKind::input, fmt::format("{} was not made by mgpu-bench run", side));
+  return then;
+}
+
 std::vector<Batch> batches_of(const Report& fresh, const Comparison& comparison) {
   std::set<std::string> alarming;
   for (const ComparisonRow& row : comparison.rows)
-    if (row.change == Change::regression) alarming.insert(row.name);
+    if (row.change == Change::regression || row.suspect) alarming.insert(row.name);
   std::map<std::string, Batch> batches;
   for (const RunRecord& run : fresh.runs) {
     if (!alarming.contains(case_name(run))) continue;
@@ -83,7 +89,9 @@ std::vector<std::string> words_for(const Batch& batch, const Context& context) {
 }  // namespace
 
 Report measure_again(const Context& context, const Report& fresh, const Comparison& comparison) {
-  const std::vector<std::string> options = kept_options(context, fresh);
+  const std::vector<std::string> options = options_of(
+      context, run_of(context, fresh, "--confirm: NEW"),
+      [](const OptionSpec& option) { return (option.uses & OptionSpec::not_confirmed) == 0; });
   const ChildProgram self = parse_child("--confirm", "");
   Report all;
   for (const Batch& batch : batches_of(fresh, comparison)) {
@@ -96,6 +104,16 @@ Report measure_again(const Context& context, const Report& fresh, const Comparis
     all.runs = std::move(runs);
   }
   return all;
+}
+
+std::vector<std::string> words_of_run(const Context& context, const Report& report) {
+  const Invocation then = run_of(context, report, "BASE");
+  std::vector<std::string> words = then.arguments;
+  const std::vector<std::string> options = options_of(context, then, [](const OptionSpec& option) {
+    return option.group != kFiles && option.name != "sizes-of" && option.name != "samples-of";
+  });
+  words.insert(words.end(), options.begin(), options.end());
+  return words;
 }
 
 }  // namespace mgpu

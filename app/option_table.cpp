@@ -7,6 +7,7 @@
 
 #include "app/option_fields.hpp"
 #include "lib/exchange/collective.hpp"
+#include "lib/report/comparison_exports.hpp"
 #include "lib/report/comparison_text.hpp"
 #include "lib/report/table_writer.hpp"
 
@@ -19,7 +20,6 @@ using enum OptionSpec::Use;
 constexpr const char* kDevices = "Devices";
 constexpr const char* kWork = "Work";
 constexpr const char* kMeasurement = "Measurement";
-constexpr const char* kFiles = "Files and output";
 
 // Makes the field that records whether sizes were chosen by auto or sweep; sizes that were given or
 // taken from another result are parameters of the cases. app/problems.cpp reads the rest of --size.
@@ -44,6 +44,12 @@ OptionField records_sizes_of() {
   field.record = [](const RunRequest& request) {
     return request.sizes_of ? std::optional<ParamValue>(request.sizes_of->string()) : std::nullopt;
   };
+  return field;
+}
+
+OptionField reads_samples_of() {
+  OptionField field;
+  field.read = [](const Given& given, RunRequest& request) { request.samples_of = given.value; };
   return field;
 }
 
@@ -195,6 +201,10 @@ std::vector<OptionSpec> own_run_options() {
       {"samples", 'n', Kind::value, "N",
        "Take exactly N samples per case (default: until the median is known to 1 %)", kMeasurement,
        in_simulate | recorded | important, sets_count(&StopRule::exactly, 1)},
+      {"samples-of", 0, Kind::value, "RESULT",
+       "Take at least 7 samples per case, and as many as the cases of this result (or last) have, "
+       "whatever they cost, so that both can be compared",
+       kMeasurement, 0, reads_samples_of()},
       {"warmup", 0, Kind::value, "N", "Executions before the first sample (default: 1)",
        kMeasurement, in_simulate | recorded, sets_count(&StopRule::warmup, 0)},
       {"quick", 0, Kind::flag, "", "Use small sizes, and 3 samples or 1 s per case", kMeasurement,
@@ -495,10 +505,14 @@ std::vector<OptionSpec> compare_options() {
        "Compare results of different devices, drivers or machines, and say what differs; NEW may "
        "then lack cases for more devices than it has",
        gate, important},
+      {"ignore", 0, Kind::list, "FIELD,..",
+       "Fields of the environment that may differ, as the refusal names them: driver_version, "
+       "power_limit_w, cpu, host",
+       gate, important},
       {"resamples", 0, Kind::value, "N", "Number of bootstrap resamples (default: 2000)", gate},
       {"seed", 0, Kind::value, "N", "Seed of the bootstrap (default: 1)", gate},
       {"confirm", 0, Kind::value, "N",
-       "Measure cases that regressed N more times with this program; all must agree", measuring,
+       "Measure cases that look slower N more times with this program; all must agree", measuring,
        important},
       {"interleave", 0, Kind::value, "ROUNDS",
        "Run BASE and NEW alternately, this many rounds; each is '[NAME=VALUE ...] [PROGRAM] "
@@ -528,11 +542,40 @@ std::vector<OptionSpec> compare_options() {
            "{}; or all (default: those that fit)",
            fmt::join(comparison_column_names(), ", ")),
        kFiles, 0, chooses_columns(comparison_column_names())},
+      {"only", 0, Kind::value, "WHAT",
+       "changed: show only regressions, improvements and what is slower without a verdict, the "
+       "largest change first",
+       kFiles, important, OptionField{.words = {"changed"}}},
       {"markdown", 0, Kind::value, "FILE",
        "Save the comparison as Markdown, for $GITHUB_STEP_SUMMARY", kFiles, important},
+      {"export", 0, Kind::list, "KIND=FILE",
+       fmt::format("Write a file for a CI service (- is standard output): {}",
+                   fmt::join(comparison_export_kinds(), ", ")),
+       kFiles, important},
       {"quiet", 'q', Kind::flag, "", "Print no progress; warnings stay", kFiles},
       color_option(),
   };
+}
+
+std::vector<OptionSpec> gate_options() {
+  constexpr const char* kGate = "Gate";
+  std::vector<OptionSpec> options{
+      {"with", 0, Kind::value, "OPTIONS",
+       "Arguments of run: 'merkle -s equal' (default: those of the first BASE)", kGate, important},
+      {"new", 0, Kind::value, "FILE",
+       "Where what is measured is kept (default: the first BASE with .new before .json)", kGate,
+       important},
+      {"interleave", 0, Kind::flag, "",
+       "Compare two builds that are run alternately: on machines where a saved baseline says "
+       "little",
+       kGate, important},
+      {"rounds", 0, Kind::value, "N",
+       "With --interleave: rounds of both (default: 12; without a GPU 48, of which the least times "
+       "count, with a floor of 10%)",
+       kGate, important}};
+  for (OptionSpec& option : compare_options())
+    if (option.name != "interleave" && option.name != "with") options.push_back(std::move(option));
+  return options;
 }
 
 }  // namespace mgpu

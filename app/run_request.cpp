@@ -12,6 +12,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/report/exports.hpp"
 #include "lib/report/record_json.hpp"
 
 namespace mgpu {
@@ -245,7 +246,7 @@ void read_output_files(const Settings& settings, RunRequest& request) {
                     settings.find("save-data")->from,
                     in_quotes(request.session.result_file->string())));
   }
-  request.exports = read_exports(settings);
+  request.exports = read_exports(settings, export_kinds());
   if (request.session.result_file && request.sizes == Sizes::sweep) {
     throw Error(
         ErrorKind::usage,

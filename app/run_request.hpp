@@ -29,6 +29,8 @@ struct RunRequest {
   Sizes sizes = Sizes::given;
   // Result whose sizes are used if none are given.
   std::optional<std::filesystem::path> sizes_of;
+  // Result whose cases are to have no more samples than those of this run.
+  std::optional<std::filesystem::path> samples_of;
   // Numbers of devices that were given; empty: all devices, and in a sweep also the first 2, 4, 8.
   std::vector<std::uint64_t> device_counts;
   std::uint64_t require_devices = 0;

@@ -246,6 +246,7 @@ void resolve_saved_results(Invocation& invocation, const Environment& environmen
   if (command == "simulate") put_option("from", false);
   if (command == "run") put_option("resume", true);
   put_option("sizes-of", false);
+  put_option("samples-of", false);
 }
 
 std::string suites_word(std::span<const std::string> chosen, std::size_t all) {

@@ -76,6 +76,9 @@ std::vector<OptionSpec> run_options(std::span<const SuiteInfo> suites);
 // Returns the options that a suite gives to `run` and `plan`: its own, and those of the tool whose
 // values depend on it.
 std::vector<OptionSpec> suite_options(const SuiteInfo& suite);
+// Group of the options that name files, of all commands.
+inline constexpr const char* kFiles = "Files and output";
+
 // Returns the options of `devices`: those of run that choose devices.
 std::vector<OptionSpec> device_options();
 // Returns the options of `plan`: devices, the problem and its mode.
@@ -90,6 +93,8 @@ std::vector<OptionSpec> links_options();
 std::vector<OptionSpec> report_options();
 // Returns the options of `compare`.
 std::vector<OptionSpec> compare_options();
+// Returns the options of `gate`: its own, and those of compare.
+std::vector<OptionSpec> gate_options();
 OptionSpec color_option();
 
 // Functions that parse a value. Each throws Error(usage) that says what is expected.

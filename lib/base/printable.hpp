@@ -35,4 +35,8 @@ std::string printable_colored(std::string_view text);
 // Returns JSON of the same meaning in which such characters of strings are written as \uNNNN.
 std::string printable_json(std::string_view json);
 
+// Returns the text, printable, escaped for XML. XML 1.0 has no control characters but tab and line
+// breaks, not even escaped.
+std::string xml_text(std::string_view text);
+
 }  // namespace mgpu

@@ -90,6 +90,10 @@ double incomplete_beta(double x, double a, double b) {
   return std::exp(a * std::log(x) + b * std::log1p(-x) - log_beta) / a * sum;
 }
 
+double two_tails_of_t(double t, double freedom) {
+  return incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5);
+}
+
 }  // namespace
 
 const char* to_string(TestMethod method) {
@@ -104,6 +108,8 @@ const char* to_string(TestMethod method) {
       return "signed-rank normal";
     case TestMethod::student_log:
       return "student log";
+    case TestMethod::student_runs:
+      return "student runs";
   }
   return "";
 }
@@ -157,11 +163,26 @@ TestResult student_log(std::span<const double> first, std::span<const double> se
   const double difference = mean_log(second) - mean_log(first);
   const double n1 = static_cast<double>(first.size()), n2 = static_cast<double>(second.size()),
                freedom = n1 + n2 - 2;
+  TestResult result =
+      student_runs(difference, std::sqrt(squares / freedom * (1 / n1 + 1 / n2)), freedom);
+  result.method = TestMethod::student_log;
+  return result;
+}
+
+TestResult student_runs(double difference, double spread, double freedom) {
   // Rounding errors of logarithms must not count as spread, nor as a difference.
-  const double spread = std::max(std::sqrt(squares / freedom * (1 / n1 + 1 / n2)), 1e-12);
-  const double t = difference / spread;
-  return {TestMethod::student_log, t,
-          incomplete_beta(freedom / (freedom + t * t), freedom / 2, 0.5)};
+  const double t = difference / std::max(spread, 1e-12);
+  return {TestMethod::student_runs, t, two_tails_of_t(t, freedom)};
+}
+
+double student_quantile(double p, double freedom) {
+  double low = 0, high = 1;
+  while (two_tails_of_t(high, freedom) > p) high *= 2;
+  for (int k = 0; k < 60; ++k) {
+    const double middle = (low + high) / 2;
+    (two_tails_of_t(middle, freedom) > p ? low : high) = middle;
+  }
+  return high;
 }
 
 double least_mann_whitney_p(std::size_t first, std::size_t second) {

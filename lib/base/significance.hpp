@@ -13,7 +13,8 @@ enum class TestMethod {
   mann_whitney_normal,
   signed_rank_exact,
   signed_rank_normal,
-  student_log
+  student_log,
+  student_runs
 };
 const char* to_string(TestMethod method);
 
@@ -39,6 +40,12 @@ TestResult signed_rank(std::span<const double> differences);
 // the spread of both sides, which may be one value on one side, as the same. Needs 3 values in all,
 // which are positive.
 TestResult student_log(std::span<const double> first, std::span<const double> second);
+
+// Tests with Student's t whether a difference is more than its spread, the standard error of which
+// has so many degrees of freedom, explains.
+TestResult student_runs(double difference, double spread, double freedom);
+// Returns the t that is exceeded, on either side, with probability p.
+double student_quantile(double p, double freedom);
 
 // Return the least p that the tests of ranks can give: below 4 values per side no result can be
 // significant at 5 %.

@@ -22,9 +22,14 @@ bool is_standard(const std::string& strategy, const std::string& name, const std
   });
 }
 
-std::string name_with(const RunRecord& run, const std::string& devices) {
+std::string problem_name(const RunRecord& run) {
   std::string name = run.suite;
   for (const auto& [key, value] : run.params) name += fmt::format("/{}:{}", key, param_text(value));
+  return name;
+}
+
+std::string name_with(const RunRecord& run, const std::string& devices) {
+  const std::string name = problem_name(run);
   return fmt::format("{}/{}/devices:{}/{}", name, strategy_label(run), devices,
                      to_string(run.mode));
 }
@@ -51,6 +56,10 @@ std::string strategy_label(const RunRecord& run) {
 
 std::string case_name(const RunRecord& run) {
   return name_with(run, std::to_string(asked_for(run)));
+}
+
+std::string group_name(const RunRecord& run) {
+  return problem_name(run) + '/' + to_string(run.mode);
 }
 
 std::string series_name(const RunRecord& run) {

@@ -15,6 +15,8 @@ std::string param_shown(const ParamValue& value);
 // "merkle/leaves:100000/seed:1/dynamic:chunks=16/devices:2/resident". Two runs of one report have
 // the same name only if they are the same case: a set is always the first n devices.
 std::string case_name(const RunRecord& run);
+// Returns suite, parameters and mode, which the cases of one table share.
+std::string group_name(const RunRecord& run);
 // Returns the case's name for lists of values over time: "devices:7of8" if one of 8 had failed,
 // because 7 devices are no point on the line of 8.
 std::string series_name(const RunRecord& run);

@@ -156,22 +156,25 @@ std::optional<std::string> repeated_case(const Report& report) {
   return std::nullopt;
 }
 
-std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValue round_value) {
+std::vector<CaseValues> collect_cases(std::span<const Report> reports,
+                                      std::optional<RoundValue> rounds) {
   std::vector<CaseValues> cases;
   std::map<std::string, std::size_t> at;
-  std::vector<std::size_t> rounds;  // number of rounds that have it, by case
+  std::vector<std::size_t> times_seen;  // number of reports that have it, by case
+  const char* const what = rounds ? "round" : "run";
   for (std::size_t round = 0; round < reports.size(); ++round) {
     const Titles titles(reports[round]);
     for (const RunRecord& run : reports[round].runs) {
       const std::string name = case_name(run);
       const auto [found, fresh] = at.emplace(name, cases.size());
-      if (fresh) cases.push_back({name, titles.of(run), &run, {}, {}, {}}), rounds.push_back(0);
-      ++rounds[found->second];
+      if (fresh)
+        cases.push_back({name, titles.of(run), &run, {}, {}, {}, {}}), times_seen.push_back(0);
+      ++times_seen[found->second];
       CaseValues& mine = cases[found->second];
       if (mine.trouble.empty()) mine.trouble = trouble_of(run);
       if (mine.trouble.empty() && run.devices.size() != mine.run->devices.size())
-        mine.trouble = fmt::format("measured on {} devices in one round and on {} in another",
-                                   devices_text(*mine.run), devices_text(run));
+        mine.trouble = fmt::format("measured on {} devices in one {} and on {} in another",
+                                   devices_text(*mine.run), what, devices_text(run));
       for (const auto& more : {run.warnings, fault_notes(run)}) {
         for (const std::string& warning : more) {
           if (std::find(mine.warnings.begin(), mine.warnings.end(), warning) == mine.warnings.end())
@@ -180,22 +183,23 @@ std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValu
       }
       if (!trouble_of(run).empty()) continue;
       for (const Compared metric : kAllCompared) {
-        const bool least = reports.size() > 1 && round_value == RoundValue::minimum &&
-                           metric != Compared::imbalance;
+        const bool least = rounds == RoundValue::minimum && metric != Compared::imbalance;
         std::vector<double>& values = mine.values[static_cast<std::size_t>(metric)];
         std::vector<double> own = case_values(least ? least_of(run) : run, metric);
-        if (reports.size() == 1) {
-          values = std::move(own);
-        } else if (!own.empty()) {
+        if (own.empty()) continue;
+        if (rounds) {
           values.resize(reports.size(), std::numeric_limits<double>::quiet_NaN());
           values[round] = median(std::move(own));
+        } else {
+          values.insert(values.end(), own.begin(), own.end());
+          mine.by_run[static_cast<std::size_t>(metric)].push_back(median(std::move(own)));
         }
       }
     }
   }
   for (std::size_t k = 0; k < cases.size(); ++k) {
-    if (cases[k].trouble.empty() && rounds[k] < reports.size())
-      cases[k].trouble = fmt::format("in {} of {} rounds only", rounds[k], reports.size());
+    if (cases[k].trouble.empty() && rounds && times_seen[k] < reports.size())
+      cases[k].trouble = fmt::format("in {} of {} rounds only", times_seen[k], reports.size());
   }
   return cases;
 }

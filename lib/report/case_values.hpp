@@ -50,15 +50,18 @@ struct CaseValues {
   const RunRecord* run = nullptr;  // the first run of this name
   std::string trouble;             // why it has no values: "failed: ..."; else empty
   std::array<std::vector<double>, kAllCompared.size()> values;
-  std::vector<std::string> warnings;  // including notes on its faults
+  std::array<std::vector<double>, kAllCompared.size()> by_run;  // medians, unless of rounds
+  std::vector<std::string> warnings;                            // including notes on its faults
 };
 
 // Returns the name of a case that the report has more than once.
 std::optional<std::string> repeated_case(const Report& report);
 
-// Collects the cases, each of which a report may have once. One report: each case has the values of
-// its samples. Several reports are rounds: each case has one value per report, in their order; NaN
-// if a round has none. Cases are in the order of the first report and point into `reports`.
-std::vector<CaseValues> collect_cases(std::span<const Report> reports, RoundValue round_value);
+// Collects the cases, each of which a report may have once. Reports are runs, and each case has the
+// values of the samples of all; or they are rounds that are condensed so: then each case has one
+// value per report, in their order; NaN if a round has none. Cases are in the order of the first
+// report and point into `reports`.
+std::vector<CaseValues> collect_cases(std::span<const Report> reports,
+                                      std::optional<RoundValue> rounds);
 
 }  // namespace mgpu

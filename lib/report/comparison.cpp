@@ -5,7 +5,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
+#include <numeric>
 #include <set>
 
 #include "lib/report/case_name.hpp"
@@ -16,6 +18,9 @@ namespace mgpu {
 
 namespace {
 
+// Level of p below which a row of several runs that has no verdict counts as slower; it also does
+// beyond kMostNoise.
+constexpr double kProbable = 0.05;
 constexpr std::size_t kFewest = 5;  // values per side: 4 and 4 reach p = 0.029 at best
 
 double least_p(std::size_t base, std::size_t fresh, bool interleaved) {
@@ -89,6 +94,14 @@ std::string load_of(const CaseValues& base, const CaseValues& fresh) {
   return loads.empty() ? "" : other_load_words(loads) + ": repeat when idle, or with --interleave";
 }
 
+bool has_runs(const ComparisonRow& row) { return row.base.runs.size() + row.fresh.runs.size() > 2; }
+
+double mean_log(const std::vector<double>& values) {
+  double sum = 0;
+  for (const double value : values) sum += std::log(value);
+  return sum / static_cast<double>(values.size());
+}
+
 ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared metric,
                        const Comparison& all) {
   ComparisonRow row;
@@ -96,6 +109,8 @@ ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared
   row.title = base.title;
   row.label = strategy_label(*base.run);
   row.devices = base.run->devices.size();
+  row.parts = {base.run->suite,           base.run->strategy, base.run->params,
+               base.run->strategy_params, base.run->devices,  base.run->mode};
   row.metric = metric;
   row.judged = std::find(all.options.judged.begin(), all.options.judged.end(), metric) !=
                all.options.judged.end();
@@ -115,11 +130,20 @@ ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared
       if (const std::string why = impossible_speedup(*values->run, true); !why.empty())
         row.impossible = fmt::format("{}: {}", side, why);
   }
+  row.base.runs = base.by_run[static_cast<std::size_t>(metric)];
+  row.fresh.runs = fresh.by_run[static_cast<std::size_t>(metric)];
   if (!all.interleaved) row.load = load_of(base, fresh);
   if (all.interleaved) keep_whole_pairs(row);
   if (row.base.values.empty() || row.fresh.values.empty()) return row;
   row.base.figure = row.base.median = median(row.base.values);
   row.fresh.figure = row.fresh.median = median(row.fresh.values);
+  if (has_runs(row)) {
+    row.base.figure = std::exp(mean_log(row.base.runs));
+    row.fresh.figure = std::exp(mean_log(row.fresh.runs));
+    const double change = row.fresh.figure / row.base.figure;
+    row.ratio = RatioInterval{change, change, change};
+    return row;
+  }
   const auto ratio = all.interleaved ? median_of_ratios : ratio_of_medians;
   row.ratio = ratio(row.base.values, row.fresh.values, all.options.bootstrap);
   if (!all.interleaved) {
@@ -130,14 +154,82 @@ ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared
   return row;
 }
 
+// Spread of the logarithms of medians of runs.
+struct RunSpread {
+  double squares = 0, freedom = 0;
+  void add(const std::vector<double>& runs) {
+    if (runs.empty()) return;
+    const double mean = mean_log(runs);
+    for (const double run : runs) squares += (std::log(run) - mean) * (std::log(run) - mean);
+    freedom += static_cast<double>(runs.size()) - 1;
+  }
+  double deviation() const { return freedom > 0 ? std::sqrt(squares / freedom) : 0; }
+};
+
+// Tests rows of several runs, and gives them the interval by which such runs differ.
+void test_runs(Comparison& all) {
+  std::map<Compared, RunSpread> spreads;
+  for (const ComparisonRow& row : all.rows) {
+    if (!row.ratio || !has_runs(row)) continue;
+    for (const ComparedSide* side : {&row.base, &row.fresh}) spreads[row.metric].add(side->runs);
+  }
+  for (ComparisonRow& row : all.rows) {
+    if (!row.ratio || !has_runs(row)) continue;
+    RunSpread own;
+    for (const ComparedSide* side : {&row.base, &row.fresh}) own.add(side->runs);
+    const RunSpread& common = spreads[row.metric];
+    const double error = std::max(own.deviation(), common.deviation()) *
+                         std::sqrt(1 / static_cast<double>(row.base.runs.size()) +
+                                   1 / static_cast<double>(row.fresh.runs.size()));
+    if (row.judged) row.test = student_runs(std::log(row.ratio->ratio), error, common.freedom);
+    const double factor =
+        std::exp(student_quantile(1 - all.options.bootstrap.level, common.freedom) * error);
+    row.ratio->low /= factor;
+    row.ratio->high *= factor;
+  }
+}
+
 // Tells whether either side has the metric; otherwise the case has no row for it.
 bool has_metric(const CaseValues& base, const CaseValues& fresh, Compared metric) {
   const auto m = static_cast<std::size_t>(metric);
   return !base.values[m].empty() || !fresh.values[m].empty();
 }
 
-UncomparedCase only_in_base(const CaseValues& c, std::size_t fresh_devices) {
-  UncomparedCase lost{c.name, "only in BASE", c.trouble.empty()};
+// Returns how the most similar of the cases differs in its parameters, if it has the same suite,
+// strategy, mode and number of devices: ": NEW has leaves:2 instead of leaves:1"; else nothing.
+std::string nearest(const CaseValues& c, std::span<const CaseValues> others, const char* side) {
+  const RunRecord& mine = *c.run;
+  const auto text = [](const RunRecord& run, const std::string& name) {
+    const auto found = run.params.find(name);
+    return found == run.params.end() ? "no " + name : name + ':' + param_text(found->second);
+  };
+  std::string words;
+  std::size_t fewest = std::numeric_limits<std::size_t>::max();
+  for (const CaseValues& other : others) {
+    const RunRecord& run = *other.run;
+    if (run.suite != mine.suite || strategy_label(run) != strategy_label(mine) ||
+        to_string(run.mode) != to_string(mine.mode) || asked_for(run) != asked_for(mine))
+      continue;
+    std::set<std::string> names;
+    for (const ParamMap* params : {&mine.params, &run.params})
+      for (const auto& [name, value] : *params) names.insert(name);
+    std::vector<std::string> has, instead;
+    for (const std::string& name : names) {
+      if (text(run, name) == text(mine, name)) continue;
+      has.push_back(text(run, name));
+      instead.push_back(text(mine, name));
+    }
+    if (has.empty() || has.size() >= fewest) continue;
+    fewest = has.size();
+    words = fmt::format(": {} has {} instead of {}", side, fmt::join(has, ", "),
+                        fmt::join(instead, ", "));
+  }
+  return words;
+}
+
+UncomparedCase only_in_base(const CaseValues& c, std::span<const CaseValues> fresh,
+                            std::size_t fresh_devices) {
+  UncomparedCase lost{c.name, "only in BASE" + nearest(c, fresh, "NEW"), c.trouble.empty()};
   lost.beyond_fresh = asked_for(*c.run) > fresh_devices;
   if (lost.beyond_fresh)
     lost.what += fmt::format(": it takes {} devices, NEW has {}", asked_for(*c.run), fresh_devices);
@@ -152,7 +244,7 @@ void match_cases(std::span<const CaseValues> base, std::span<const CaseValues> f
   for (const CaseValues& c : base) {
     const auto other = in_fresh.find(c.name);
     if (other == in_fresh.end()) {
-      out.uncompared.push_back(only_in_base(c, fresh_devices));
+      out.uncompared.push_back(only_in_base(c, fresh, fresh_devices));
     } else if (!c.trouble.empty() || !other->second->trouble.empty()) {
       const bool lost = c.trouble.empty();
       out.uncompared.push_back({c.name,
@@ -176,6 +268,7 @@ void match_cases(std::span<const CaseValues> base, std::span<const CaseValues> f
 }
 
 void test_row(ComparisonRow& row, const Comparison& all, std::size_t tests) {
+  if (row.test) return;  // of several runs
   const std::size_t base = row.base.values.size(), fresh = row.fresh.values.size();
   row.few = std::min(base, fresh) < kFewest ||
             least_p(base, fresh, all.interleaved) * static_cast<double>(tests) >= all.options.alpha;
@@ -212,8 +305,9 @@ void judge(ComparisonRow& row, const Comparison& all) {
   const RatioInterval interval = worse(*row.ratio),
                       decisive = row.few ? worse(all_ratios(row)) : interval;
   const double most = 1 + row.floor;
-  const double moved = row.fresh.median - row.base.median,
-               shown = row.fresh.figure - row.base.figure;
+  const bool of_runs = has_runs(row);
+  const double shown = row.fresh.figure - row.base.figure,
+               moved = of_runs ? shown : row.fresh.median - row.base.median;
   // The tested and the shown figure must change in the same direction.
   const bool agree = all.interleaved || (moved > 0) == (shown > 0);
   const bool significant = row.p_adjusted && *row.p_adjusted < all.options.alpha,
@@ -232,6 +326,9 @@ void judge(ComparisonRow& row, const Comparison& all) {
     row.change = Change::same;
   } else if (row.few) {
     row.reason = too_few_words(row, all);
+  } else if (of_runs && !significant) {
+    row.reason = fmt::format("such runs differ by up to {:.1f} %, so that less cannot be seen",
+                             (interval.high / interval.ratio - 1) * 100);
   } else if (interval.low <= most && interval.high >= 1 / most) {
     row.reason =
         fmt::format("the 95 % interval neither stays within the floor of {:.1f} % nor beyond it",
@@ -243,7 +340,9 @@ void judge(ComparisonRow& row, const Comparison& all) {
     row.reason = agree ? "the medians differ by less than can be measured"
                        : "the figure and the median of the samples changed in opposite directions";
   }
-  row.suspect = row.change == Change::inconclusive && (row.withheld || interval.ratio > most);
+  const bool slower = interval.ratio > most && (!of_runs || interval.ratio > 1 + kMostNoise ||
+                                                (row.p_adjusted && *row.p_adjusted < kProbable));
+  row.suspect = row.change == Change::inconclusive && (row.withheld || slower);
 }
 
 bool is_tested(const ComparisonRow& row) { return row.judged && row.ratio; }
@@ -307,14 +406,20 @@ Comparison compare_reports(std::span<const Report> base, std::span<const Report>
                            const CompareOptions& options) {
   Comparison all;
   all.options = options;
-  all.interleaved = base.size() > 1;
+  all.interleaved = options.rounds.has_value();
   all.floor = options.floor.value_or(default_floor(base.front(), all.interleaved));
-  all.differences = environment_differences(base.front(), fresh.front());
-  match_cases(collect_cases(base, options.round_value), collect_cases(fresh, options.round_value),
+  for (const std::span<const Report> side : {base, fresh})
+    for (const Report& report : side)
+      for (EnvironmentDifference& d : environment_differences(base.front(), report))
+        if (std::none_of(all.differences.begin(), all.differences.end(),
+                         [&](const auto& known) { return to_string(known) == to_string(d); }))
+          all.differences.push_back(std::move(d));
+  match_cases(collect_cases(base, options.rounds), collect_cases(fresh, options.rounds),
               fresh.front().devices.size(), all);
   const auto tests =
       static_cast<std::size_t>(std::count_if(all.rows.begin(), all.rows.end(), is_tested));
   all.needed = values_needed(std::max<std::size_t>(tests, 1), options.alpha, all.interleaved);
+  test_runs(all);
   std::vector<double> p;
   for (ComparisonRow& row : all.rows) {
     if (is_tested(row)) test_row(row, all, tests);
@@ -326,6 +431,8 @@ Comparison compare_reports(std::span<const Report> base, std::span<const Report>
     if (row.test) row.p_adjusted = adjusted[next++];
     judge(row, all);
   }
+  all.shown.resize(all.rows.size());
+  std::iota(all.shown.begin(), all.shown.end(), std::size_t{0});
   return all;
 }
 
@@ -338,19 +445,26 @@ std::size_t rounds_needed(const Report& base, const Report& fresh, const Compare
 
 void confirm(Comparison& comparison, std::span<const Comparison> again) {
   for (ComparisonRow& row : comparison.rows) {
-    if (row.change != Change::regression) continue;
+    if (row.change != Change::regression && !row.suspect) continue;
     Confirmation confirmation{again.size(), 0};
     bool refuted = false;
     for (const Comparison& other : again) {
       for (const ComparisonRow& r : other.rows) {
         if (r.name != row.name || r.metric != row.metric) continue;
-        const bool agrees = r.change == Change::regression || r.withheld;
+        // A row without a verdict is not convicted under load.
+        const bool agrees =
+            r.change == Change::regression || (r.withheld && row.change == Change::regression);
         confirmation.agreed += agrees;
         refuted |= !agrees && !r.suspect;
       }
     }
     row.confirmation = confirmation;
-    if (confirmation.agreed == confirmation.runs) continue;
+    if (confirmation.agreed == confirmation.runs) {
+      row.change = Change::regression;
+      row.suspect = false;
+      row.reason.clear();
+      continue;
+    }
     row.change = Change::inconclusive;
     row.suspect = !refuted;
     row.reason = fmt::format("not confirmed: {} of {} repeated runs show it", confirmation.agreed,
@@ -360,10 +474,13 @@ void confirm(Comparison& comparison, std::span<const Comparison> again) {
 
 namespace {
 
-void compare_fact(const std::string& what, const std::string& base, const std::string& fresh,
-                  bool decisive, std::vector<EnvironmentDifference>& found) {
-  if (base != fresh)
-    found.push_back({what, base.empty() ? "-" : base, fresh.empty() ? "-" : fresh, decisive});
+// `of`: the device, "device 0:1 "; empty for the machine.
+void compare_fact(const std::string& of, const std::string& field, const std::string& base,
+                  const std::string& fresh, bool decisive,
+                  std::vector<EnvironmentDifference>& found) {
+  if (base == fresh) return;
+  found.push_back(
+      {field, of + field, base.empty() ? "-" : base, fresh.empty() ? "-" : fresh, decisive});
 }
 
 void compare_devices(const DeviceRecord& base, const DeviceRecord& fresh,
@@ -380,12 +497,13 @@ void compare_devices(const DeviceRecord& base, const DeviceRecord& fresh,
   const Device &a = base.device, &b = fresh.device;
   const std::string which = "device " + a.id + " ";
   for (const Fact& fact : facts)
-    compare_fact(which + fact.name, a.*fact.member, b.*fact.member, true, found);
-  compare_fact(which + "type", std::string(to_string(a.type)), std::string(to_string(b.type)), true,
+    compare_fact(which, fact.name, a.*fact.member, b.*fact.member, true, found);
+  compare_fact(which, "uuid", a.uuid.value_or(""), b.uuid.value_or(""), false, found);
+  compare_fact(which, "type", std::string(to_string(a.type)), std::string(to_string(b.type)), true,
                found);
-  compare_fact(which + "compute_units", std::to_string(a.compute_units),
+  compare_fact(which, "compute_units", std::to_string(a.compute_units),
                std::to_string(b.compute_units), true, found);
-  compare_fact(which + "handicap", base.handicap.any() ? in_words(base.handicap) : "",
+  compare_fact(which, "handicap", base.handicap.any() ? in_words(base.handicap) : "",
                fresh.handicap.any() ? in_words(fresh.handicap) : "", true, found);
 }
 
@@ -404,9 +522,9 @@ void compare_settings(const DeviceRecord& base, const DeviceRecord& fresh,
   for (const SettingInfo& info : kSettingTable) {
     if (info.matters == SettingInfo::Matters::never) continue;
     const std::string a = during_run(base, info), b = during_run(fresh, info);
-    if (a.empty() || b.empty()) continue;
-    compare_fact("device " + base.device.id + " " + info.label, a, b,
-                 info.matters == SettingInfo::Matters::decisive, found);
+    if (a.empty() || b.empty() || a == b) continue;
+    found.push_back({info.name, fmt::format("device {} {}", base.device.id, info.label), a, b,
+                     info.matters == SettingInfo::Matters::decisive});
   }
 }
 
@@ -424,8 +542,11 @@ std::vector<EnvironmentDifference> environment_differences(const Report& base,
     return it == report.environment.end() ? std::string() : it->second;
   };
   for (const std::string& name : names)
-    compare_fact(name, fact(base, name), fact(fresh, name), !noted.contains(name), found);
-  compare_fact("number of devices", std::to_string(base.devices.size()),
+    compare_fact("", name, fact(base, name), fact(fresh, name), !noted.contains(name), found);
+  for (const auto& [name, value] : base.options)
+    if (const auto other = fresh.options.find(name); other != fresh.options.end())
+      compare_fact("option ", name, param_text(value), param_text(other->second), false, found);
+  compare_fact("number of ", "devices", std::to_string(base.devices.size()),
                std::to_string(fresh.devices.size()), true, found);
   for (std::size_t i = 0; i < std::min(base.devices.size(), fresh.devices.size()); ++i) {
     compare_devices(base.devices[i], fresh.devices[i], found);
@@ -434,6 +555,30 @@ std::vector<EnvironmentDifference> environment_differences(const Report& base,
   std::stable_partition(found.begin(), found.end(),
                         [](const EnvironmentDifference& d) { return d.decisive; });
   return found;
+}
+
+void drop_new_defaults(Report& base, Report& fresh) {
+  std::map<std::string, std::set<std::string>> in_base, in_fresh;
+  const auto collect = [](const Report& report, auto& names) {
+    for (const RunRecord& run : report.runs)
+      for (const auto& [name, value] : run.params) names[run.suite].insert(name);
+  };
+  collect(base, in_base);
+  collect(fresh, in_fresh);
+  const auto drop = [](Report& report, const auto& others) {
+    for (RunRecord& run : report.runs) {
+      const auto known = others.find(run.suite);
+      const auto defaults = report.defaults.find(run.suite);
+      if (known == others.end() || defaults == report.defaults.end()) continue;
+      std::erase_if(run.params, [&](const auto& param) {
+        const auto standard = defaults->second.find(param.first);
+        return !known->second.contains(param.first) && standard != defaults->second.end() &&
+               standard->second == param.second;
+      });
+    }
+  };
+  drop(base, in_fresh);
+  drop(fresh, in_base);
 }
 
 std::string to_string(const EnvironmentDifference& d) {

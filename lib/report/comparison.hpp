@@ -19,7 +19,8 @@ namespace mgpu {
 // A difference between the machines of two results, or between their states: a ratio between two
 // machines is no regression.
 struct EnvironmentDifference {
-  std::string what;         // "cpu", "device 0:1 driver_version"
+  std::string field;        // "cpu", "driver_version"
+  std::string what;         // the same, of a device with its id: "device 0:1 driver_version"
   std::string base, fresh;  // "-": missing
   // It changes what is measured: such results are compared only on request.
   bool decisive = false;
@@ -28,8 +29,13 @@ struct EnvironmentDifference {
 // Returns the differences. Decisive are: the devices (number, name, type, driver, platform, units,
 // throttle), the host, the CPU and the usable cores, variables that reconfigure devices, measured
 // or simulated, and the settings of devices that kSettingTable calls decisive. Kernel, os, memory
-// and which cores are usable are only noted: they change on one machine.
+// and which cores are usable, which card of a model it is, and options such as warmup are only
+// noted: they change on one machine.
 std::vector<EnvironmentDifference> environment_differences(const Report& base, const Report& fresh);
+
+// Removes parameters that only one report's suites know from its cases, if they have the default
+// that the report recorded: a new option of a suite is no other case.
+void drop_new_defaults(Report& base, Report& fresh);
 
 // Returns "cpu: Xeon 8375C -> EPYC 7763".
 std::string to_string(const EnvironmentDifference& difference);
@@ -49,7 +55,9 @@ struct CompareOptions {
   // would only make every verdict harder to reach.
   std::vector<Compared> judged{Compared::time};
   BootstrapOptions bootstrap;
-  RoundValue round_value = RoundValue::median;  // only for interleaved results
+  // Reports are rounds, condensed so: round k of BASE was measured right before or after round k of
+  // NEW. None: they are runs.
+  std::optional<RoundValue> rounds;
 };
 
 // Returns 2 %; for CPU devices that were not measured interleaved 10 %: other load moves their
@@ -64,15 +72,27 @@ double floor_of(const RunRecord& base, const RunRecord& fresh, double least, boo
 struct ComparedSide {
   std::vector<double> values;
   double median = 0;  // median of the values
-  double figure = 0;  // figure that run and report show; interleaved: the median
+  // The figure that run and report show; interleaved, the median; of several runs, the geometric
+  // mean of their medians.
+  double figure = 0;
+  std::vector<double> runs;  // medians, unless interleaved
 };
 
 struct Confirmation {
   std::size_t runs = 0, agreed = 0;
 };
 
+// What a case is, in parts.
+struct CaseParts {
+  std::string suite, strategy;
+  ParamMap params, strategy_params;
+  std::vector<std::string> devices;
+  Mode mode;
+};
+
 struct ComparisonRow {
   std::string name, title, label;  // names of the case, of its table, and of its row there
+  CaseParts parts;
   std::size_t devices = 0;
   Compared metric = Compared::time;
   double floor = 0;  // ignored relative change
@@ -108,6 +128,7 @@ struct Comparison {
   bool interleaved = false;  // one value per round, in pairs
   std::vector<EnvironmentDifference> differences;
   std::vector<ComparisonRow> rows;
+  std::vector<std::size_t> shown;  // indices of the rows that are printed, in that order
   std::vector<UncomparedCase> uncompared;
 
   std::size_t count(Change change) const;
@@ -118,17 +139,18 @@ struct Comparison {
 };
 
 // Compares the reports. With one report per side, samples are tested with Mann and Whitney's test.
-// With several, as many on either side, they are interleaved: round k of one side was measured
-// right before or after round k of the other, and pairs of their values are tested with Wilcoxon's
-// test. A row is a regression when the adjusted p is below alpha, the whole interval of the ratio
-// is worse by more than the floor, and the medians differ by more than the metric's resolution; an
-// improvement if the same holds for better. It is the same when the interval lies within the floor,
-// else inconclusive. A row that has fewer than 5 values on a side, or so few that no adjusted p can
-// be below alpha, is tested with Student's test of logarithms: it is a regression only if every
-// value of NEW is also slower than every value of BASE by more than the floor. A speed-up that
-// `run` does not rank is inconclusive, and so is a change if
-// rounds were not interleaved and a side was measured while other programs used a quarter of the
-// cores: samples of one result share that load, so that their spread does not show it.
+// With several on a side, which are runs, the medians of runs are tested with Student's test of
+// logarithms: samples of one run share what differs between runs. The spread of runs is taken from
+// all cases together, or from the case itself if that is more. With rounds, as many on either side,
+// pairs of their values are tested with Wilcoxon's test. A row is a regression when the adjusted p
+// is below alpha, the whole interval of the ratio is worse by more than the floor, and the medians
+// differ by more than the metric's resolution; an improvement if the same holds for better. It is
+// the same when the interval lies within the floor, else inconclusive. A row that has fewer than 5
+// values on a side, or so few that no adjusted p can be below alpha, is tested with Student's test
+// of logarithms: it is a regression only if every value of NEW is also slower than every value of
+// BASE by more than the floor. A speed-up that `run` does not rank is inconclusive, and so is a
+// change if rounds were not interleaved and a side was measured while other programs used a quarter
+// of the cores: samples of one result share that load, so that their spread does not show it.
 Comparison compare_reports(std::span<const Report> base, std::span<const Report> fresh,
                            const CompareOptions& options);
 
@@ -136,8 +158,9 @@ Comparison compare_reports(std::span<const Report> base, std::span<const Report>
 // distinguishable however much it changed.
 std::size_t rounds_needed(const Report& base, const Report& fresh, const CompareOptions& options);
 
-// Keeps a regression only if every comparison of `again`, which are re-measurements, shows it too,
-// be it under load. The row stays suspect unless one of them shows that it is not slower.
+// Judges rows that are regressions or suspect by comparisons of `again`, which are re-measurements:
+// a regression stays one if all show it, be it under load; a suspect row becomes one if all show a
+// regression. If one shows that the row is not slower, it is no longer suspect.
 void confirm(Comparison& comparison, std::span<const Comparison> again);
 
 }  // namespace mgpu

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -88,17 +89,31 @@ std::vector<TextColumn> columns() {
           {"verdict", "", false, 0, false}};
 }
 
+using Rows = std::vector<const ComparisonRow*>;
+
+// Calls f(title, rows) for each table with the rows that are shown, in the order of their first.
+template <typename F>
+void each_title(const Comparison& comparison, F f) {
+  std::vector<std::string> titles;
+  std::map<std::string, Rows> tables;
+  for (const std::size_t k : comparison.shown) {
+    Rows& rows = tables[comparison.rows[k].title];
+    if (rows.empty()) titles.push_back(comparison.rows[k].title);
+    rows.push_back(&comparison.rows[k]);
+  }
+  for (const std::string& title : titles) f(title, tables[title]);
+}
+
 // Calls f(mark, note) for each note on the rows of a table. '!': a warning, '?': why there is
 // no verdict.
 template <typename F>
-void each_note(const Comparison& comparison, const std::string& title, F f) {
+void each_note(const Rows& rows, F f) {
   RowNotes warnings, undecided;
   std::vector<std::string> cases, inconclusive;
   std::set<std::size_t> counts;
-  for (const ComparisonRow& row : comparison.rows)
-    if (row.title == title) counts.insert(row.devices);
-  for (const ComparisonRow& row : comparison.rows) {
-    if (row.title != title) continue;
+  for (const ComparisonRow* row : rows) counts.insert(row->devices);
+  for (const ComparisonRow* of : rows) {
+    const ComparisonRow& row = *of;
     const std::string whom =
         row.label + (counts.size() > 1
                          ? fmt::format(" ({} device{})", row.devices, row.devices == 1 ? "" : "s")
@@ -109,12 +124,12 @@ void each_note(const Comparison& comparison, const std::string& title, F f) {
     inconclusive.push_back(fmt::format("{} of {}", info(row.metric).name, whom));
     undecided.add(row.reason, inconclusive.back());
   }
-  undecided.each([&](const std::string& what, const std::vector<std::string>& rows) {
-    f('?', rows.size() == inconclusive.size() ? "inconclusive: " + what
-                                              : RowNotes::with_rows(what, rows, inconclusive));
+  undecided.each([&](const std::string& what, const std::vector<std::string>& whose) {
+    f('?', whose.size() == inconclusive.size() ? "inconclusive: " + what
+                                               : RowNotes::with_rows(what, whose, inconclusive));
   });
-  warnings.each([&](const std::string& what, const std::vector<std::string>& rows) {
-    f('!', RowNotes::with_rows(what, rows, cases));
+  warnings.each([&](const std::string& what, const std::vector<std::string>& whose) {
+    f('!', RowNotes::with_rows(what, whose, cases));
   });
 }
 
@@ -134,16 +149,6 @@ const char* color_of(Change change) {
                                          : "";
 }
 
-template <typename F>
-void each_title(const Comparison& comparison, F f) {
-  std::vector<std::string> seen;
-  for (const ComparisonRow& row : comparison.rows) {
-    if (std::find(seen.begin(), seen.end(), row.title) != seen.end()) continue;
-    seen.push_back(row.title);
-    f(row.title);
-  }
-}
-
 const ComparisonRow* worst_regression(const Comparison& comparison) {
   const ComparisonRow* worst = nullptr;
   double most = 0;
@@ -160,10 +165,9 @@ const ComparisonRow* worst_regression(const Comparison& comparison) {
 // Lists tables whose floor is measured noise: "13.0 % in merkle leaves=4096, resident".
 std::string larger_floors(const Comparison& comparison) {
   std::string text;
-  each_title(comparison, [&](const std::string& title) {
+  each_title(comparison, [&](const std::string& title, const Rows& rows) {
     double most = 0;
-    for (const ComparisonRow& row : comparison.rows)
-      if (row.title == title) most = std::max(most, row.floor);
+    for (const ComparisonRow* row : rows) most = std::max(most, row->floor);
     if (most > comparison.floor)
       text += fmt::format("{}{:.1f} % in {}", text.empty() ? "" : "; ", most * 100, title);
   });
@@ -172,6 +176,26 @@ std::string larger_floors(const Comparison& comparison) {
 
 std::string counted(std::size_t n, const char* one, const char* many) {
   return fmt::format("{} {}", n, n == 1 ? one : many);
+}
+
+// Returns "a.json and b.json, mgpu-bench 0.2.0 (76aa88e40555), 2026-11-27T16:43:12Z, 4 x NVIDIA
+// H100".
+std::string words_of(const ComparedSource& source) {
+  std::string words = in_words(source.names);
+  if (!source.tools.empty()) words += ", mgpu-bench " + in_words(source.tools);
+  if (!source.started.empty()) words += fmt::format(", {}", fmt::join(source.started, " to "));
+  if (!source.devices.empty()) words += ", " + in_words(source.devices);
+  return words;
+}
+
+// Says that the floor is a guess if a single run of BASE cannot show by how much runs differ.
+std::string guess_words(const Comparison& comparison) {
+  const bool known = comparison.interleaved || comparison.options.floor ||
+                     std::any_of(comparison.rows.begin(), comparison.rows.end(),
+                                 [](const auto& row) { return row.base.runs.size() > 1; });
+  return known || comparison.rows.empty()
+             ? ""
+             : ", a guess of what runs differ by: several BASE show it (compare BASE ... -- NEW)";
 }
 
 std::string escaped(const std::string& text) {
@@ -184,6 +208,47 @@ std::string escaped(const std::string& text) {
 }
 
 }  // namespace
+
+ComparedSource source_of(std::vector<std::string> names, std::span<const Report> reports) {
+  ComparedSource source;
+  source.names = std::move(names);
+  const auto add = [](std::vector<std::string>& texts, std::string text) {
+    if (!text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end())
+      texts.push_back(std::move(text));
+  };
+  for (const Report& report : reports) {
+    const ToolInfo& tool = report.tool;
+    add(source.tools, tool.version + (tool.git.empty() ? "" : " (" + tool.git + ")"));
+    std::map<std::string, std::size_t> counts;
+    for (const DeviceRecord& device : report.devices) ++counts[device.device.name];
+    for (const auto& [name, count] : counts)
+      add(source.devices, count == 1 ? name : fmt::format("{} x {}", count, name));
+    if (report.started.empty()) continue;
+    if (source.started.size() == 2) source.started.pop_back();
+    add(source.started, report.started);
+  }
+  return source;
+}
+
+void show_only_changed(Comparison& comparison) {
+  const auto size = [&](std::size_t k) {
+    const auto& ratio = comparison.rows[k].ratio;
+    return ratio ? std::abs(std::log(ratio->ratio)) : 0;
+  };
+  std::erase_if(comparison.shown, [&](std::size_t k) {
+    const ComparisonRow& row = comparison.rows[k];
+    return !row.suspect && row.change != Change::regression && row.change != Change::improvement;
+  });
+  std::stable_sort(comparison.shown.begin(), comparison.shown.end(),
+                   [&](std::size_t a, std::size_t b) { return size(a) > size(b); });
+}
+
+std::string change_words(const ComparisonRow& row) {
+  const std::vector<std::string> all = cells(row);
+  return fmt::format("{} {} -> {}, {} ({}), {}{}", info(row.metric).name,
+                     figure(row.metric, row.base), figure(row.metric, row.fresh), all[5], all[6],
+                     verdict(row), row.reason.empty() ? "" : ": " + row.reason);
+}
 
 std::string comparison_words(const Comparison& comparison) {
   std::string words =
@@ -208,19 +273,22 @@ std::vector<std::string> comparison_column_names() {
   return {"dev", "change", "interval", "p", "verdict"};
 }
 
-std::string comparison_tables(const Comparison& comparison, const TableStyle& style) {
+std::string comparison_tables(const Comparison& comparison, const ComparisonSources& sources,
+                              const TableStyle& style) {
   std::vector<std::string> hidden;
   const TableStyle prose{std::max(style.width, 20u), false, true};
-  std::string out = wrapped_prose(printable(comparison_words(comparison)) + "\n\n", prose, 2);
-  each_title(comparison, [&](const std::string& title) {
+  std::string out = wrapped_prose(printable(comparison_words(comparison)) + '\n', prose, 2);
+  for (const auto& [side, source] : {std::pair("BASE: ", &sources.base), {"NEW: ", &sources.fresh}})
+    out += wrapped_prose(printable(side + words_of(*source)) + '\n', prose, 2);
+  out += '\n';
+  each_title(comparison, [&](const std::string& title, const Rows& all) {
     std::vector<TextRow> rows;
-    for (const ComparisonRow& row : comparison.rows)
-      if (row.title == title) rows.push_back({cells(row), color_of(row.change)});
+    for (const ComparisonRow* row : all) rows.push_back({cells(*row), color_of(row->change)});
     std::vector<TextColumn> shown = columns();
     choose_columns(comparison_column_names(), style.columns, shown, rows);
     out += wrapped_prose(printable(title) + '\n', prose, 2) +
            draw_table(std::move(shown), std::move(rows), style.width, style.color, hidden);
-    each_note(comparison, title, [&](char mark, const std::string& note) {
+    each_note(all, [&](char mark, const std::string& note) {
       out += wrapped_prose(printable(fmt::format("{} {}", mark, note)) + '\n', prose, 2);
     });
     out += '\n';
@@ -239,6 +307,9 @@ std::string comparison_tables(const Comparison& comparison, const TableStyle& st
     out += printable(fmt::format("floor {:.1f} %, by the noise that calibrate found: {}",
                                  comparison.floor * 100, larger)) +
            '\n';
+  if (const std::string guess = guess_words(comparison); !guess.empty())
+    out +=
+        wrapped_prose(fmt::format("floor {:.1f} %{}\n", comparison.floor * 100, guess), prose, 2);
   while (out.ends_with("\n\n")) out.pop_back();
   return out;
 }
@@ -246,15 +317,18 @@ std::string comparison_tables(const Comparison& comparison, const TableStyle& st
 std::string comparison_markdown(const Comparison& comparison, const ComparisonSources& sources) {
   const bool few = std::any_of(comparison.rows.begin(), comparison.rows.end(),
                                [](const ComparisonRow& row) { return row.few; });
+  const bool of_runs = sources.base.names.size() + sources.fresh.names.size() > 2;
   std::string out = fmt::format(
-      "### mgpu-bench: {}\n\nBASE: {}, NEW: {}. Changes up to {:.1f} % count as none; p is {}.\n",
-      escaped(comparison_words(comparison)), escaped(sources.base), escaped(sources.fresh),
-      comparison.floor * 100,
+      "### mgpu-bench: {}\n\nBASE: {}.\nNEW: {}.\nChanges up to {:.1f} % count as none{}; p is "
+      "{}.\n",
+      escaped(comparison_words(comparison)), escaped(words_of(sources.base)),
+      escaped(words_of(sources.fresh)), comparison.floor * 100, guess_words(comparison),
       comparison.interleaved ? "by Wilcoxon's signed-rank test over rounds, by Holm over the table"
+      : of_runs              ? "by Student's test of medians of runs, by Holm over the table"
       : few                  ? "by Mann and Whitney's test, of few samples by Student's test of "
                                "logarithms, by Holm over the table"
                              : "by Mann and Whitney's test, by Holm over the table");
-  each_title(comparison, [&](const std::string& title) {
+  each_title(comparison, [&](const std::string& title, const Rows& rows) {
     out += fmt::format("\n**{}**\n\n|", escaped(title));
     std::string rule = "\n|";
     for (const TextColumn& c : columns()) {
@@ -262,8 +336,8 @@ std::string comparison_markdown(const Comparison& comparison, const ComparisonSo
       rule += c.right ? " ---: |" : " --- |";
     }
     out += rule + '\n';
-    for (const ComparisonRow& row : comparison.rows) {
-      if (row.title != title) continue;
+    for (const ComparisonRow* shown : rows) {
+      const ComparisonRow& row = *shown;
       const bool loud = row.change == Change::regression || row.change == Change::improvement;
       const std::vector<std::string> all = cells(row);
       out += '|';
@@ -275,8 +349,8 @@ std::string comparison_markdown(const Comparison& comparison, const ComparisonSo
   });
   const std::string larger = larger_floors(comparison);
   std::string notes;
-  each_title(comparison, [&](const std::string& title) {
-    each_note(comparison, title, [&](char, const std::string& note) {
+  each_title(comparison, [&](const std::string& title, const Rows& rows) {
+    each_note(rows, [&](char, const std::string& note) {
       notes += fmt::format("- {}: {}\n", escaped(title), escaped(note));
     });
   });
@@ -298,7 +372,7 @@ std::string comparison_markdown(const Comparison& comparison, const ComparisonSo
 
 namespace {
 
-constexpr DocumentId kCompareId{"mgpu-bench/compare", 2};
+constexpr DocumentId kCompareId{"mgpu-bench/compare", 3};
 constexpr auto kChanges = {Change::regression, Change::improvement, Change::same,
                            Change::inconclusive, Change::informative};
 
@@ -306,6 +380,7 @@ struct ComparisonDocument {
   ToolInfo tool;
   ComparisonSources sources;
   Comparison comparison;
+  int exit_code = 0;
 };
 
 // Values that were drawn, by side.
@@ -346,7 +421,7 @@ inline constexpr std::initializer_list<Change> kAllOf<Change> = kChanges;
 template <>
 inline constexpr std::initializer_list<TestMethod> kAllOf<TestMethod> = {
     TestMethod::mann_whitney_exact, TestMethod::mann_whitney_normal, TestMethod::signed_rank_exact,
-    TestMethod::signed_rank_normal, TestMethod::student_log};
+    TestMethod::signed_rank_normal, TestMethod::student_log,         TestMethod::student_runs};
 
 template <>
 const Description<ComparedSide>& description<ComparedSide>() {
@@ -358,7 +433,8 @@ const Description<ComparedSide>& description<ComparedSide>() {
                          "what run and report show of this result: a speed-up is a ratio of "
                          "medians there; ratio and interval are of these")
            .null_unless(has_values),
-       field<&S::values>("values")},
+       field<&S::values>("values"),
+       field<&S::runs>("runs", "medians of the runs; absent: of rounds").if_any()},
       "",
       "side"};
   return kSide;
@@ -377,11 +453,18 @@ const Description<ComparisonRow>& description<ComparisonRow>() {
   static constexpr auto kCompared = [](const R& row) { return row.ratio.has_value(); };
   static const Description<R> kRow{
       {field<&R::name>("case"),
+       field<&R::parts, &CaseParts::suite>("suite"),
+       field<&R::parts, &CaseParts::params>("params"),
+       field<&R::parts, &CaseParts::strategy>("strategy"),
+       field<&R::parts, &CaseParts::strategy_params>("strategy_params"),
+       field<&R::parts, &CaseParts::devices>("devices", "ids in BASE"),
+       field<&R::parts, &CaseParts::mode>("mode"),
        computed<[](const R& row) { return std::string(info(row.metric).name); }>("metric"),
        computed<[](const R& row) { return std::string(info(row.metric).unit); }>("unit"),
        computed<[](const R& row) { return info(row.metric).higher_is_better; }>("higher_is_better"),
        field<&R::floor>("floor", "of this row: the noise that calibrate found, where that is more"),
-       field<&R::base>("base"), field<&R::fresh>("new"),
+       field<&R::base>("base"),
+       field<&R::fresh>("new"),
        field<&R::ratio, &RatioInterval::ratio>("ratio", "new / base"),
        computed<[](const R& row) {
          return row.ratio ? Interval{row.ratio->low, row.ratio->high} : Interval{};
@@ -399,7 +482,8 @@ const Description<ComparisonRow>& description<ComparisonRow>() {
        field_as<TextOrNull, &R::reason>("reason"),
        field<&R::suspect>("slower",
                           "inconclusive, and slower by more than the floor as far as is known"),
-       field<&R::warnings>("warnings"), field<&R::confirmation>("confirmation").if_any(),
+       field<&R::warnings>("warnings"),
+       field<&R::confirmation>("confirmation").if_any(),
        computed<[](const R& row) { return row.resamples; }>(
            "resamples", "which values every resample of the interval drew, by index")
            .when(kCompared)
@@ -413,7 +497,8 @@ template <>
 const Description<EnvironmentDifference>& description<EnvironmentDifference>() {
   using D = EnvironmentDifference;
   static const Description<D> kDifference{
-      {field<&D::what>("what"), field<&D::base>("base"), field<&D::fresh>("new"),
+      {field<&D::field>("field", "what --ignore takes"), field<&D::what>("what"),
+       field<&D::base>("base"), field<&D::fresh>("new"),
        field<&D::decisive>("decisive", "it changes what is measured")}};
   return kDifference;
 }
@@ -429,11 +514,25 @@ const Description<UncomparedCase>& description<UncomparedCase>() {
 }
 
 template <>
+const Description<ComparedSource>& description<ComparedSource>() {
+  using S = ComparedSource;
+  static const Description<S> kSource{
+      {field<&S::names>("names", "the files, or what was run"),
+       field<&S::tools>("tools", "versions of mgpu-bench, each once"),
+       field<&S::started>("started", "of the first and of the last report, RFC 3339 in UTC"),
+       field<&S::devices>("devices", "their names, with numbers, each once")},
+      "",
+      "source"};
+  return kSource;
+}
+
+template <>
 const Description<ComparisonDocument>& description<ComparisonDocument>() {
   using D = ComparisonDocument;
   static const Description<D> kDocument{
       {document_id<D, kCompareId>(), field<&D::tool>("tool"),
-       field<&D::sources, &ComparisonSources::base>("base", "the file, or what was run"),
+       field<&D::exit_code>("exit_code", "of compare, as in the table of exit codes"),
+       field<&D::sources, &ComparisonSources::base>("base"),
        field<&D::sources, &ComparisonSources::fresh>("new"),
        group<D>(
            "method", "",
@@ -441,8 +540,7 @@ const Description<ComparisonDocument>& description<ComparisonDocument>() {
                                                        "values are of rounds, in pairs"),
             computed<[](const D& of) -> std::optional<std::string> {
               if (!of.comparison.interleaved) return std::nullopt;
-              return of.comparison.options.round_value == RoundValue::minimum ? "minimum"
-                                                                              : "median";
+              return of.comparison.options.rounds == RoundValue::minimum ? "minimum" : "median";
             }>("round_value", "what stands for a round; null without rounds"),
             computed<[](const D& of) {
               return std::string(of.comparison.interleaved ? "median of ratios of rounds"
@@ -470,8 +568,8 @@ const Description<ComparisonDocument>& description<ComparisonDocument>() {
 }
 
 std::string comparison_json(const Comparison& comparison, const ComparisonSources& sources,
-                            const ToolInfo& tool, bool resamples) {
-  ComparisonDocument document{tool, sources, comparison};
+                            const ToolInfo& tool, int exit_code, bool resamples) {
+  ComparisonDocument document{tool, sources, comparison, exit_code};
   for (ComparisonRow& row : document.comparison.rows)
     if (resamples && row.ratio) row.resamples = drawn_for(row, comparison);
   return json_text(Kind<ComparisonDocument>::write(document));

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "lib/base/error.hpp"
+#include "lib/base/printable.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/report/case_name.hpp"
 #include "lib/report/fault_words.hpp"
@@ -237,31 +238,12 @@ std::string export_markdown(const Report& report) {
   return report.started.empty() ? out : fmt::format("{}\n{}\n", out, cell(measured_words(report)));
 }
 
-// Escapes a text for XML. XML 1.0 has no control characters but tab and line breaks, not even
-// escaped.
-std::string xml(const std::string& text) {
-  std::string out;
-  for (const char c : printable(text)) {
-    if (c == '&')
-      out += "&amp;";
-    else if (c == '<')
-      out += "&lt;";
-    else if (c == '>')
-      out += "&gt;";
-    else if (c == '"')
-      out += "&quot;";
-    else
-      out += c;
-  }
-  return out;
-}
-
 std::string export_junit(const Report& report, const std::vector<Miss>& missed) {
   std::string cases;
   std::size_t failures = 0, skipped = 0, tests = report.runs.size();
   const auto failed = [&](const std::string& what) {
     ++failures;
-    return fmt::format("<failure message=\"{}\"/>", xml(what));
+    return fmt::format("<failure message=\"{}\"/>", xml_text(what));
   };
   // A fault that the run survived is not a failure: readers show it with the passed test.
   const auto system_out = [](const std::string& lines) {
@@ -269,14 +251,14 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
   };
   for (std::size_t k = 0; k < report.runs.size(); ++k) {
     const RunRecord& run = report.runs[k];
-    cases += fmt::format("    <testcase classname=\"mgpu-bench.{}\" name=\"{}\"", xml(run.suite),
-                         xml(case_name(run)));
+    cases += fmt::format("    <testcase classname=\"mgpu-bench.{}\" name=\"{}\"",
+                         xml_text(run.suite), xml_text(case_name(run)));
     if (run.status == Status::ok)
       cases += fmt::format(" time=\"{:.9f}\"", seconds(run.time.median));
     std::string why, what, lines;
     for (const Miss& miss : missed)
       if (miss.run == k) why += (why.empty() ? "" : "; ") + miss.what;
-    for (const Fault& fault : run.faults) lines += xml(fault_sentence(fault, &run)) + '\n';
+    for (const Fault& fault : run.faults) lines += xml_text(fault_sentence(fault, &run)) + '\n';
     if (run.status == Status::failed) {
       what = failed(run.reason.value_or("failed"));
     } else if (!why.empty()) {
@@ -284,7 +266,7 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
     } else if (run.status != Status::ok) {
       ++skipped;
       what = fmt::format("<skipped message=\"{}: {}\"/>", to_string(run.status),
-                         xml(run.reason.value_or("")));
+                         xml_text(run.reason.value_or("")));
     }
     what += system_out(lines);
     cases += what.empty() ? "/>\n" : '>' + what + "</testcase>\n";
@@ -296,12 +278,12 @@ std::string export_junit(const Report& report, const std::vector<Miss>& missed) 
              failed(miss.what) + "</testcase>\n";
   }
   std::string lost;
-  for (const Fault& fault : report.faults) lost += xml(fault_sentence(fault, nullptr)) + '\n';
+  for (const Fault& fault : report.faults) lost += xml_text(fault_sentence(fault, nullptr)) + '\n';
   if (!lost.empty()) cases += "    " + system_out(lost) + '\n';
   const std::string counts = fmt::format("tests=\"{}\" failures=\"{}\" errors=\"0\" skipped=\"{}\"",
                                          tests, failures, skipped);
   const std::string when =
-      report.started.empty() ? "" : fmt::format(" timestamp=\"{}\"", xml(report.started));
+      report.started.empty() ? "" : fmt::format(" timestamp=\"{}\"", xml_text(report.started));
   return fmt::format(
       "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<testsuites {0}>\n  <testsuite "
       "name=\"mgpu-bench\"{2} {0}>\n{1}"

@@ -10,6 +10,8 @@
 #include "lib/base/quantity.hpp"
 #include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
+#include "lib/report/case_name.hpp"
+#include "lib/session/recorded_params.hpp"
 
 namespace mgpu {
 namespace {
@@ -205,6 +207,7 @@ void Group::sample_interleaved() {
   constexpr std::size_t kEveryRound = 64, kThenOneIn = 16;
   std::size_t round = 0;
   const std::size_t fewest = fewest_samples();
+  const StopRule stop = stop_rule();
   for (bool open = true; open; std::reverse(order.begin(), order.end()), ++round) {
     open = false;
     for (const std::size_t index : order) {
@@ -217,7 +220,7 @@ void Group::sample_interleaved() {
         execute_uncounted(the_case);
       if (the_case.closed) continue;
       take_sample(the_case, true);
-      if (!the_case.closed && given_.options.stop.satisfied(the_case.times)) {
+      if (!the_case.closed && stop.satisfied(the_case.times)) {
         // The last sample of a case is verified as thoroughly as its first.
         const Verification::Outcome last = check(the_case, true, the_case.devices);
         if (last.status == Verification::Outcome::Status::right && !the_case.last_checked)
@@ -233,6 +236,18 @@ void Group::sample_interleaved() {
 
 // Returns the number of samples of the open case that has fewest. An interrupted round is completed
 // first, so that sample k of all cases is of one round or of two successive ones.
+StopRule Group::stop_rule() const {
+  StopRule rule = given_.options.stop;
+  RunRecord like;
+  like.suite = given_.problem.suite->name;
+  like.params = recorded_params(given_.problem);
+  like.mode = given_.mode;
+  if (const auto least = given_.options.fewest_samples.find(group_name(like));
+      least != given_.options.fewest_samples.end())
+    rule.fewest = std::max(rule.fewest, least->second);
+  return rule;
+}
+
 std::size_t Group::fewest_samples() const {
   std::size_t fewest = ~std::size_t{0};
   for (const Case& the_case : result_.cases)

@@ -107,6 +107,7 @@ class Group {
   void finish();
   void probe_clock_again(std::size_t index);
   std::size_t fewest_samples() const;
+  StopRule stop_rule() const;  // with the samples that this group takes at least
 
   const GroupRequest given_;
   // Number of devices; those after it are in reserve.

@@ -52,6 +52,8 @@ struct SessionOptions {
   // Numbers n of devices, the first n of the set each; from 1 to devices.size().
   std::vector<std::size_t> device_counts;
   StopRule stop;
+  // Samples that each case of a group takes at least, whatever they cost, by group_name().
+  std::map<std::string, std::size_t> fewest_samples;
   VerifyLevel verify = VerifyLevel::full;
   IntegrityLevel integrity = IntegrityLevel::off;
   std::uint64_t seed = 1;

@@ -361,74 +361,82 @@ class Exports(Results):
 
 
 class Gate(Case):
-    """Tests of scripts/ci/gate.sh."""
+    """Tests of mgpu-bench gate, and of scripts/ci/gate.sh, which calls it."""
     SCRIPT = ROOT / "scripts" / "ci" / "gate.sh"
+    WORK = " ".join(["merkle -s equal --mode resident --size 2^10 --no-telemetry", *binary.ONE_DEVICE])
 
-    def gate(self, *arguments, program=None, run="", compare=""):
-        words = ["merkle -s equal --mode resident --size 2^10 -n 6", *binary.ONE_DEVICE, run]
-        variables = {"MGPU_BENCH": str(program or binary.BINARY), "GATE_COMPARE": compare,
-                     "GATE_RUN": run if program else " ".join(words)}
-        if not program:
-            variables["GITHUB_STEP_SUMMARY"] = str(self.folder / "summary.md")
-        done = subprocess.run([self.SCRIPT, *arguments], env=environment(variables),
-                              cwd=self.folder,
+    def run_gate(self, *words, **variables):
+        done = subprocess.run([binary.BINARY, "gate", *words], env=environment(variables), cwd=self.folder,
                               capture_output=True, text=True)
-        return done.returncode, done.stderr
+        return done.returncode, done.stdout + done.stderr
 
-    def test_a_baseline_is_made_once_and_then_compared_with(self):
-        base = self.folder / "ci" / "base.json"
+    def samples(self, file):
+        return [len(run["samples_ns"]) for run in json.loads((self.folder / file).read_text())["runs"]]
+
+    def test_baselines_are_made_once_and_then_compared_with(self):
+        files = [f"ci/base-{k}.json" for k in (1, 2, 3)]
+        summary = self.folder / "summary.md"
+        summary.write_text("an earlier step\n")
+        code, said = self.run_gate(*files, "--with", self.WORK)
         # Nothing is compared: the job must fail.
-        self.assertEqual(self.gate("baseline", "ci/base.json")[0], 2)
-        made = base.read_bytes()
-        code, said = self.gate("baseline", "ci/base.json", compare="--fail-on nothing")
-        self.assertEqual((code, base.read_bytes()), (0, made), said)
-        self.assertTrue((self.folder / "ci" / "base.new.json").is_file())
-        self.assertIn("mgpu-bench", (self.folder / "summary.md").read_text())
-        base.write_bytes(re.sub(rb'"host": *"[^"]*"', b'"host": "elsewhere"', made))
-        code, said = self.gate("baseline", "ci/base.json")
-        self.assertEqual((code, "elsewhere" in said), (2, True), said)
+        self.assertEqual((code, "ci/base-2.json" in said), (2, True), said)
+        made = [(self.folder / file).read_bytes() for file in files]
+        # It runs what BASE ran, with no fewer samples.
+        code, said = self.run_gate(*files, "--fail-on", "nothing", GITHUB_STEP_SUMMARY=str(summary))
+        self.assertEqual((code, [(self.folder / file).read_bytes() for file in files]), (0, made), said)
+        self.assertRegex(said, r"measuring 1 case again, .*; slow-downs from \d+ % on show")
+        self.assertGreaterEqual(min(self.samples("ci/base-1.new.json")), max(7, *self.samples(files[0])))
+        self.assertRegex(summary.read_text(), "^an earlier step\n### mgpu-bench: .*\n\nBASE: ci/base-1.json, ci/base-2.json and ci/base-3.json")
+        (self.folder / files[1]).write_bytes(re.sub(rb'"host": *"[^"]*"', b'"host": "elsewhere"', made[1]))
+        code, said = self.run_gate(*files)
+        self.assertEqual((code, "elsewhere" in said, "--ignore host" in said), (2, True, True), said)
+        code, said = self.run_gate(*files, "--ignore", "host", "--fail-on", "nothing")
+        self.assertEqual((code, "differs: host" in said), (0, True), said)
 
     def test_a_first_baseline_that_failed_is_none(self):
-        program = self.folder / "fails"
-        program.write_text('#!/bin/bash\nwhile [[ $1 != -o ]]; do shift; done\n'
-                           'echo "{}" >"$2"\nexit 5\n')
-        program.chmod(0o755)
-        code, said = self.gate("baseline", "base.json", program=program, run="merkle")
+        code, said = self.run_gate("base.json", "--with", self.WORK + " --time-limit 1ms")
         self.assertEqual((code, (self.folder / "base.json").exists()), (5, False), said)
+        self.assertTrue((self.folder / "base.failed.json").exists(), said)
 
-    def test_its_exit_code_is_that_of_compare(self):
+    def test_a_case_that_takes_twenty_times_as_long_is_a_regression(self):
+        self.assertEqual(self.run_gate("base.json", "--with", self.WORK)[0], 2)
+        code, said = self.run_gate("base.json", "--with", self.WORK + " --slow all=20", "--ignore", "handicap",
+                                   "--export", "junit=gate.xml", "--confirm", "1")
+        self.assertEqual((code, "confirmed by 1 run" in said), (3, True), said)
+        self.assertIn('failures="1"', (self.folder / "gate.xml").read_text())
+
+    def test_what_fails_is_compared_as_far_as_it_was_measured(self):
+        self.assertEqual(self.run_gate("base.json", "--with", self.WORK + " -n 7")[0], 2)
+        code, said = self.run_gate("base.json", "--with", self.WORK + " -n 7 --time-limit 1ms")
+        self.assertEqual(code, 5, said)
+        self.assertIn("base.new.json", said)
+
+    def test_two_builds_are_interleaved(self):
+        told = self.folder / "told"
+        for name in "old", "new":
+            (self.folder / name).write_text(f'#!/bin/sh\necho "$*" >>{told}\nexit 1\n')
+            (self.folder / name).chmod(0o755)
+        for words, rounds in ((), 48), (("--rounds", "7"), 7):
+            code, said = self.run_gate("--interleave", "old", "new", "--with", "merkle -d cpu", *words)
+            self.assertEqual((code, f"round 1 of {rounds}" in said), (5, True), said)
+            self.assertIn("run merkle -d cpu -n 5 --quiet", told.read_text())
+        for words in ((), ("old",), ("old", "new", "more")):
+            code, said = self.run_gate("--interleave", *words, "--with", "merkle")
+            self.assertEqual((code, "takes two programs" in said), (2, True), said)
+        self.assertEqual(self.run_gate("--interleave", "old", "new")[0], 2)
+
+    def test_the_script_calls_it(self):
         program = self.folder / "program"
-        (self.folder / "base.json").touch()
-        for expected in (0, 2, 3, 4):
-            program.write_text(f'#!/bin/sh\n[ "$1" != compare ] || exit {expected}\n')
-            program.chmod(0o755)
-            for words in (("baseline", "base.json"), ("interleaved", "old", "new")):
-                self.assertEqual(self.gate(*words, program=program, run="merkle")[0], expected)
-
-    def test_what_it_runs(self):
-        told, program = self.folder / "told", self.folder / "program"
-        (self.folder / "base.json").touch()
-        baseline, two = ("baseline", "base.json"), ("interleaved", "old", "new")
-        best = "--interleave 48 --with {} -n 5 --round-value minimum --floor 10%"
-        for words, found, run, more, expected in (
-                (two, '"gpu"', "merkle", "", "--interleave 12 --with merkle -n 5"),
-                (two, '"gpu"', "merkle -d cpu", "", best.format("merkle -d cpu")),
-                (two, '"cpu"', "merkle", "", best.format("merkle")),
-                (two, '"cpu"', "merkle", "--round-value median",
-                 "--interleave 48 --with merkle -n 5 --floor 10% --round-value median"),
-                (two, '"cpu"', "merkle", "--floor 5%", "-n 5 --round-value minimum --floor 5%"),
-                (baseline, "", "merkle -s equal", "", "merkle -s equal --sizes-of base.json "),
-                (baseline, "", "merkle --size 2^10", "", "merkle --size 2^10 --strict "),
-                (baseline, "", "merkle --input leaves", "", "merkle --input leaves --strict ")):
-            program.write_text(f"""#!/bin/sh\n[ "$1" = compare ] || echo '"type": {found}'\n"""
-                               f'echo "$*" >>"{told}"\n')
-            program.chmod(0o755)
-            told.unlink(missing_ok=True)
-            code, said = self.gate(*words, program=program, run=run, compare=more)
-            self.assertEqual(code, 0, said)
-            self.assertIn(expected, told.read_text())
-        for arguments in ([], ["baseline"], ["interleaved", "one"], ["bogus"]):
-            self.assertEqual(self.gate(*arguments)[0], 2, arguments)
+        program.write_text('#!/bin/sh\necho "$*"\nexit 3\n')
+        program.chmod(0o755)
+        for words, rounds, expected in (
+                (("baseline", "a.json", "b.json"), "", "gate --alpha 0.05 --with merkle -s equal a.json b.json\n"),
+                (("interleaved", "old", "new"), "", "gate --interleave --alpha 0.05 --with merkle -s equal old new\n"),
+                (("turns", "old", "new"), "9", "gate --interleave --rounds 9 --alpha 0.05 --with merkle -s equal old new\n")):
+            done = subprocess.run([self.SCRIPT, *words], capture_output=True, text=True, env=environment({
+                "MGPU_BENCH": str(program), "GATE_RUN": "merkle -s equal", "GATE_COMPARE": "--alpha 0.05", "GATE_ROUNDS": rounds}))
+            self.assertEqual((done.returncode, done.stdout), (3, expected), done.stderr)
+        self.assertEqual(subprocess.run([self.SCRIPT, "bogus"], capture_output=True).returncode, 2)
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@
 #include "lib/plan/strategy.hpp"
 #include "lib/report/calibration_store.hpp"
 #include "lib/report/comparison.hpp"
+#include "lib/report/comparison_exports.hpp"
 #include "lib/report/comparison_text.hpp"
 #include "lib/report/exports.hpp"
 #include "lib/report/json_file.hpp"
@@ -122,9 +123,13 @@ void compare(std::string_view input) {
     CompareOptions options;
     options.bootstrap.resamples = 50;
     const Comparison comparison = compare_reports({&base, 1}, {&fresh, 1}, options);
-    comparison_tables(comparison, {});
-    comparison_markdown(comparison, {"base", "new"});
-    comparison_json(comparison, {"base", "new"}, {}, true);
+    const ComparisonSources sources{source_of({"base"}, {&base, 1}),
+                                    source_of({"new"}, {&fresh, 1})};
+    comparison_tables(comparison, sources, {});
+    comparison_markdown(comparison, sources);
+    comparison_json(comparison, sources, {}, 0, true);
+    for (const std::string_view kind : comparison_export_kinds())
+      exported(kind, comparison, sources);
   });
 }
 

@@ -19,7 +19,9 @@ struct Trial {
   double factor = 1;  // time of a slow case of NEW relative to BASE
   std::size_t samples = 5, cases = 1;
   double noise = 0.01, floor = 0.02;
-  bool all = true;  // all cases are slow, or only the last one
+  bool all = true;          // all cases are slow, or only the last one
+  std::size_t runs = 1;     // of BASE
+  double between_runs = 0;  // noise that the samples of a run share
 };
 
 // Returns a case of 10 ms whose samples vary by the noise around `factor` times
@@ -28,25 +30,28 @@ RunRecord noisy_case(std::int64_t number, double factor, const Trial& trial, Ran
   RunRecord run = test::without_numbers(Status::ok, "equal", "");
   run.reason.reset();
   run.params = {{"leaves", number}};
-  std::normal_distribution<double> noise(0, trial.noise);
+  std::normal_distribution<double> noise(0, 1);
+  const double of_run = trial.between_runs * noise(random);
   for (std::size_t k = 0; k < trial.samples; ++k)
-    run.samples.push_back(from_seconds(10e-3 * factor * std::exp(noise(random))));
+    run.samples.push_back(
+        from_seconds(10e-3 * factor * std::exp(of_run + trial.noise * noise(random))));
   return run;
 }
 
 ExitCode simulate(const Trial& trial, Random& random) {
-  Report base, fresh;
+  std::vector<Report> base(trial.runs);
+  Report fresh;
   for (std::size_t k = 0; k < trial.cases; ++k) {
     const bool slow = trial.all || k + 1 == trial.cases;
     const auto number = static_cast<std::int64_t>(k);
-    base.runs.push_back(noisy_case(number, 1, trial, random));
+    for (Report& run : base) run.runs.push_back(noisy_case(number, 1, trial, random));
     fresh.runs.push_back(noisy_case(number, slow ? trial.factor : 1, trial, random));
   }
   CompareOptions options;
   options.metrics = {Compared::time};
   options.floor = trial.floor;
   options.bootstrap.resamples = 100;
-  return outcome(compare_reports(std::span(&base, 1), std::span(&fresh, 1), options));
+  return outcome(compare_reports(base, std::span(&fresh, 1), options));
 }
 
 template <typename T>
@@ -101,4 +106,31 @@ TEST_CASE("the same times again, or faster ones, are no regression") {
   for (const std::size_t samples : {5u, 9u, 30u})
     CHECK(simulate({0.5, samples, 10}, random) == ExitCode::ok);
   CHECK(simulate({1, 3, 10}, random) == ExitCode::usage);
+}
+
+TEST_CASE(
+    "against three runs of BASE the noise between runs is no regression, and rarely a doubt") {
+  Random random(1);
+  for (const double between_runs : {0.0, 0.01, 0.02, 0.05}) {
+    CAPTURE(between_runs);
+    std::map<ExitCode, std::size_t> same, slow;
+    for (std::size_t k = 0; k < 300; ++k) {
+      Trial trial{.samples = 12, .cases = 1 + k % 10, .runs = 3, .between_runs = between_runs};
+      ++same[simulate(trial, random)];
+      trial.factor = pick({2.0, 5.0, 20.0}, random);
+      if (k % 3 == 0) ++slow[simulate(trial, random)];
+    }
+    CHECK(share(same, ExitCode::regression) <= 0.01);
+    if (between_runs <= 0.02) CHECK(share(same, ExitCode::ok) >= 0.95);
+    CHECK(share(slow, ExitCode::ok) == 0);
+    CHECK(share(slow, ExitCode::regression) >= 0.9);
+  }
+}
+
+TEST_CASE("twelve samples with a noise of 2 % show a slow-down by a fifth") {
+  Random random(1);
+  std::map<ExitCode, std::size_t> found;
+  for (std::size_t k = 0; k < 200; ++k)
+    ++found[simulate({.factor = 1.2, .samples = 12, .cases = 1 + k % 10, .noise = 0.02}, random)];
+  CHECK(share(found, ExitCode::regression) >= 0.95);
 }

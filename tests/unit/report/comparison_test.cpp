@@ -7,6 +7,7 @@
 #include <cmath>
 
 #include "lib/report/case_name.hpp"
+#include "lib/report/comparison_exports.hpp"
 #include "lib/report/comparison_text.hpp"
 #include "tests/support/golden.hpp"
 #include "tests/support/json_texts.hpp"
@@ -51,6 +52,16 @@ void measure_on_one(RunRecord& run, std::size_t asked) {
   run.devices_asked = asked;
 }
 
+ComparisonSources two(const std::string& base, const std::string& fresh) {
+  return {source_of({base}, {}), source_of({fresh}, {})};
+}
+
+CompareOptions interleaved() {
+  CompareOptions options;
+  options.rounds = RoundValue::median;
+  return options;
+}
+
 Comparison compared(const Report& base, const Report& fresh, CompareOptions options = {}) {
   return compare_reports(std::span(&base, 1), std::span(&fresh, 1), options);
 }
@@ -85,7 +96,8 @@ Lines uncompared(const Comparison& c) {
 }
 
 std::string shown(const std::string& title, const Comparison& c, unsigned width = 100) {
-  return "== " + title + "\n" + comparison_tables(c, {width, false}) + "\n";
+  return "== " + title + "\n" + comparison_tables(c, two("BASE.json", "NEW.json"), {width, false}) +
+         "\n";
 }
 
 }  // namespace
@@ -277,7 +289,7 @@ TEST_CASE("a change is no verdict if other programs used the cores, unless round
   confirm(alarm, std::span(&busy, 1));
   CHECK(alarm.count(Change::regression) == 1);
   const std::vector<Report> before(12, base), after(12, slow);
-  CHECK(compare_reports(before, after, {}).count(Change::regression) > 0);
+  CHECK(compare_reports(before, after, interleaved()).count(Change::regression) > 0);
 }
 
 TEST_CASE("the reason is p if only that is what fails") {
@@ -319,8 +331,9 @@ TEST_CASE("cases are matched by what they are, those without a partner or figure
   const Comparison c = compared(base, fresh);
   REQUIRE(c.rows.size() == 4);
   CHECK(c.rows[0].label == "equal");
-  CHECK(uncompared(c) == Lines{"only in BASE (lost)", "NEW: failed: the root differs (lost)",
-                               "only in BASE (lost)", "only in NEW", "only in NEW"});
+  CHECK(uncompared(c) == Lines{"only in BASE: NEW has leaves:5 instead of leaves:100000 (lost)",
+                               "NEW: failed: the root differs (lost)", "only in BASE (lost)",
+                               "only in NEW", "only in NEW"});
   CHECK(c.lost() == 3);
 
   base = timed({{"equal", 10}, {"dynamic", 10}, {"guided", 10}});
@@ -346,7 +359,7 @@ TEST_CASE("cases are matched by what they are, those without a partner or figure
   CHECK(uncompared(compared(fresh, base)) == Lines{"BASE: measured on 1 of 2 devices"});
   CHECK(compared(fresh, fresh).rows.size() == 8);
   const std::vector<Report> rounds = {base, fresh};
-  CHECK(uncompared(compare_reports(rounds, rounds, {})).size() == 1);
+  CHECK(uncompared(compare_reports(rounds, rounds, interleaved())).size() == 1);
 }
 
 TEST_CASE("of many cases that are not compared the first few are named, in JSON all") {
@@ -357,14 +370,14 @@ TEST_CASE("of many cases that are not compared the first few are named, in JSON 
   }
   fresh.runs.push_back(timed_run("guided", 10, 5));
   const Comparison c = compared(base, fresh);
-  for (const std::string& text :
-       {comparison_tables(c, {1000, false}), comparison_markdown(c, {"a", "b"})}) {
+  for (const std::string& text : {comparison_tables(c, two("a", "b"), {1000, false}),
+                                  comparison_markdown(c, two("a", "b"))}) {
     CHECK(text.find("leaves:1002") != std::string::npos);
     CHECK(text.find("leaves:1003") == std::string::npos);
     CHECK(text.find(" and 197 more: only in BASE") != std::string::npos);
     CHECK(text.find(": only in NEW") != std::string::npos);
   }
-  const std::string json = comparison_json(c, {"a", "b"}, {"1", "abc", {}}, false);
+  const std::string json = comparison_json(c, two("a", "b"), {"1", "abc", {}}, 0, false);
   CHECK(json_at(json, "/uncompared/200") != "");
   CHECK(json_at(json, "/uncompared/201") == "");
 }
@@ -376,7 +389,7 @@ TEST_CASE("interleaved rounds are compared in pairs: a drift that drowns both hi
     base.push_back(timed(10 * drift, 3));
     fresh.push_back(timed((10.6 + 0.01 * (round % 4)) * drift, 3));
   }
-  const Comparison c = compare_reports(base, fresh, {});
+  const Comparison c = compare_reports(base, fresh, interleaved());
   const ComparisonRow row = row_of(c, "equal");
   CHECK(c.interleaved);
   CHECK(row.base.values.size() == 12);
@@ -385,9 +398,9 @@ TEST_CASE("interleaved rounds are compared in pairs: a drift that drowns both hi
   CHECK(row.test->p == doctest::Approx(std::ldexp(1, -11)));
   fresh[3].runs[0] =
       without_numbers(Status::failed, "equal", "hung");  // then there is no such case to compare
-  CHECK(compare_reports(base, fresh, {}).rows.empty());
+  CHECK(compare_reports(base, fresh, interleaved()).rows.empty());
   fresh[3].runs.clear();  // nor if a round lacks it
-  const Comparison lacking = compare_reports(base, fresh, {});
+  const Comparison lacking = compare_reports(base, fresh, interleaved());
   CHECK(lacking.rows.empty());
   CHECK(uncompared(lacking) == Lines{"NEW: in 11 of 12 rounds only (lost)"});
 }
@@ -396,9 +409,9 @@ TEST_CASE("the least time of a round stands for it when asked for, in all that i
   std::vector<Report> base(6, timed(10, 3)), fresh = base;
   for (Report& report : fresh)  // two of three are invalidated
     for (const std::size_t k : {1u, 2u}) report.runs[0].samples[k] *= 3;
-  CompareOptions options;
+  CompareOptions options = interleaved();
   CHECK(row_of(compare_reports(base, fresh, options), "equal").ratio->ratio > 2.9);
-  options.round_value = RoundValue::minimum;
+  options.rounds = RoundValue::minimum;
   const Comparison c = compare_reports(base, fresh, options);
   for (const Compared metric : {Compared::time, Compared::speedup, Compared::efficiency})
     CHECK(row_of(c, "equal", metric).ratio->ratio == doctest::Approx(1).epsilon(0.01));
@@ -434,6 +447,114 @@ TEST_CASE("a regression that runs made anew do not all show is inconclusive") {
   confirm(alarm, std::span(&refuting, 1));
   CHECK_FALSE(alarm.undecidable());
   CHECK(alarm.suspects() == 0);
+}
+
+TEST_CASE(
+    "a suspect row is a regression if every repetition shows one, and none if one is as fast") {
+  const Report base = timed(10, 3), slow = timed(12, 9);
+  Report unclear = timed(12, 9);
+  for (const std::size_t k : {3u, 7u, 8u}) unclear.runs[0].samples[k] = from_seconds(9e-3);
+  const Report nine = timed(10, 9);
+  const Comparison doubtful = compared(nine, unclear), sure = compared(nine, slow);
+  REQUIRE(doubtful.suspects() == 1);
+  const auto after = [&](const std::vector<Comparison>& again) {
+    Comparison c = doubtful;
+    confirm(c, again);
+    return row_of(c, "equal");
+  };
+  CHECK(after({sure, sure}).change == Change::regression);
+  CHECK(after({sure, sure}).reason.empty());
+  CHECK(after({sure, doubtful}).suspect);
+  CHECK_FALSE(after({sure, compared(nine, nine)}).suspect);
+  CHECK(after({sure, compared(nine, nine)}).change == Change::inconclusive);
+}
+
+TEST_CASE("medians of runs are compared by what runs of all cases differ by") {
+  const auto run = [](double equal, double dynamic) {
+    return timed({{"equal", equal}, {"dynamic", dynamic}});
+  };
+  const std::vector<Report> base{run(10, 5), run(10.2, 5.1), run(9.8, 4.9)};
+  const auto against = [&](const Report& fresh) {
+    return compare_reports(base, std::span(&fresh, 1), {});
+  };
+  const Comparison same = against(run(10.3, 5.1));
+  CHECK_FALSE(same.interleaved);
+  const ComparisonRow row = row_of(same, "equal");
+  CHECK(row.base.values.size() == 36);
+  CHECK(row.base.runs.size() == 3);
+  CHECK(row.base.figure == doctest::Approx(1e7).epsilon(0.01));
+  CHECK(row.change == Change::inconclusive);
+  CHECK_FALSE(row.suspect);  // runs of BASE differ by as much
+  CHECK(row.test->method == TestMethod::student_runs);
+  // Deviation 2 % of runs in both cases, 4 degrees of freedom, t of 2.776, three runs and one.
+  CHECK(row.ratio->high / row.ratio->ratio ==
+        doctest::Approx(std::exp(2.776 * 0.02 * std::sqrt(4.0 / 3))).epsilon(0.002));
+  const Comparison slow = against(run(13, 5));
+  CHECK(row_of(slow, "equal").change == Change::regression);
+  CHECK(row_of(slow, "dynamic").change == Change::inconclusive);
+  CHECK(row_of(against(run(11, 5)), "equal").suspect);
+  CHECK(row_of(against(run(7, 5)), "equal").change == Change::improvement);
+  // A case whose own runs differ by more is judged by them.
+  std::vector<Report> wild = base;
+  wild[0].runs[0] = timed(7).runs[0];
+  const Report fresh = run(13, 5);
+  CHECK(row_of(compare_reports(wild, std::span(&fresh, 1), {}), "equal").change ==
+        Change::inconclusive);
+}
+
+TEST_CASE("a new option of a suite at its default is no other case") {
+  Report base = timed(10), fresh = timed(10);
+  fresh.runs[0].params["turns"] = std::int64_t{1};
+  const auto compared_with = [&](Report b, Report f) {
+    drop_new_defaults(b, f);
+    return compared(b, f).rows.size();
+  };
+  CHECK(compared_with(base, fresh) == 0);  // its default is not recorded
+  fresh.defaults["merkle"]["turns"] = std::int64_t{1};
+  CHECK(compared_with(base, fresh) == 4);
+  CHECK(compared_with(fresh, base) == 4);
+  fresh.defaults["merkle"]["turns"] = std::int64_t{2};
+  CHECK(compared_with(base, fresh) == 0);
+}
+
+TEST_CASE("only rows that changed are shown on request, the largest change first") {
+  Comparison c = compared(timed({{"equal", 10}, {"dynamic", 10}, {"guided", 10}}),
+                          timed({{"equal", 12}, {"dynamic", 10}, {"guided", 4}}));
+  const std::string all = comparison_words(c);
+  show_only_changed(c);
+  REQUIRE(c.shown.size() == 2);
+  CHECK(c.rows[c.shown[0]].label == "guided");
+  CHECK(c.rows[c.shown[1]].label == "equal");
+  CHECK(comparison_words(c) == all);
+  const std::string table = comparison_tables(c, two("a", "b"), {100, false});
+  CHECK(table.find("dynamic") == std::string::npos);
+  CHECK(table.find("\nguided ") < table.find("\nequal "));
+}
+
+TEST_CASE("CI services get what became slower") {
+  Report base = timed({{"equal", 10}, {"dynamic", 10}, {"guided", 10}});
+  Report fresh = timed({{"equal", 12}, {"dynamic", 10}});
+  fresh.started = "2026-01-02T03:04:05Z";
+  const Comparison c = compared(base, fresh);
+  const ComparisonSources sources{source_of({"a&b.json"}, {&base, 1}),
+                                  source_of({"b"}, {&fresh, 1})};
+  CHECK(sources.fresh.started == Lines{"2026-01-02T03:04:05Z"});
+  const std::string junit = exported("junit", c, sources);
+  CHECK(junit.find("tests=\"3\" failures=\"2\" errors=\"0\"") != std::string::npos);
+  CHECK(junit.find("<failure message=\"time 9.99 ms -&gt; 12.0 ms, +20.0 %") != std::string::npos);
+  CHECK(junit.find("timestamp=\"2026-01-02T03:04:05Z\"") != std::string::npos);
+  const std::string github = exported("github", c, sources);
+  CHECK(std::count(github.begin(), github.end(), '\n') == 2);
+  CHECK(github.starts_with("::error title=mgpu-bench::merkle/"));
+  CHECK(github.find("+20.0 %25 (") != std::string::npos);
+  const std::string metrics = exported("gitlab-metrics", c, sources);
+  CHECK(metrics.find("/equal/devices:2/resident\"} 1.2\n") != std::string::npos);
+  CHECK(metrics.ends_with("# EOF\n"));
+  CHECK(json_at(exported("codequality", c, sources), "/0/severity") == "\"major\"");
+  CHECK(json_at(exported("codequality", c, sources), "/0/location/path") == "\"a&b.json\"");
+  CHECK(json_at(exported("codequality", c, sources), "/1/location") != "");
+  CHECK(json_at(exported("codequality", c, sources), "/2") == "");
+  CHECK(exported("github", compared(base, base), sources).empty());
 }
 
 TEST_CASE("devices, drivers, handicaps, cores and hosts are decisive, the kernel is only noted") {
@@ -492,7 +613,7 @@ TEST_CASE("comparisons are shown as in the golden file") {
   const Comparison noisy = compared(base, fresh);
   std::string text = shown("a regression, and one within the noise", noisy) +
                      shown("the same in few columns", noisy, 70) +
-                     comparison_markdown(noisy, {"a.json", "b_c.json"}) + "\n" +
+                     comparison_markdown(noisy, two("a.json", "b_c.json")) + "\n" +
                      comparison_words(noisy) + "\n";
   const Comparison halved = compared(timed(20), timed(25));
   text += shown("what is in percent changes by percentage points", halved);
@@ -518,7 +639,7 @@ TEST_CASE("comparisons are shown as in the golden file") {
 TEST_CASE("JSON has the warnings of each row and counts") {
   Report fresh = timed(11);
   fresh.runs[0].warnings = {"throttled"};
-  check_json(comparison_json(compared(timed(10), fresh), {"a", "b"}, {"1", "abc", {}}, false),
+  check_json(comparison_json(compared(timed(10), fresh), two("a", "b"), {"1", "abc", {}}, 0, false),
              "/rows/0/warnings [\"NEW: throttled\"]\n/counts/regression 1");
 }
 
