@@ -151,7 +151,7 @@ inline constexpr const char* kGateFooter =
     "                                       the first time it makes them; then 3: slower, 4: may "
     "be\n"
     "  mgpu-bench gate ci/base-*.json --export junit=gate.xml       what the first of them ran\n"
-    "  mgpu-bench gate base.json --with 'run --kernel saxpy.toml -d gpu'          your own kernel\n"
+    "  mgpu-bench gate base.json --with '--kernel saxpy.toml -d gpu'              your own kernel\n"
     "  mgpu-bench gate --interleave old/mgpu-bench new/mgpu-bench --with 'merkle -s equal'\n";
 
 }  // namespace mgpu
