@@ -2,10 +2,13 @@
 #include "lib/report/record_fields.hpp"
 
 #include <algorithm>
+#include <charconv>
+#include <map>
 #include <utility>
 #include <variant>
 
 #include "lib/base/error.hpp"
+#include "lib/report/case_name.hpp"
 #include "lib/report/fault_words.hpp"
 #include "lib/report/metric_interval.hpp"
 #include "lib/report/table_writer.hpp"
@@ -567,7 +570,10 @@ const Description<LinkPath>& description<LinkPath>() {
 template <>
 const Description<RunRecord>& description<RunRecord>() {
   static const Description<RunRecord> kRun{
-      {field<&RunRecord::suite>("suite"),
+      {computed<case_name>("case",
+                           "its name, as in the rows of compare --json; absent in older files")
+           .if_any(),
+       field<&RunRecord::suite>("suite"),
        field<&RunRecord::size_name>("size_name", "the parameter that is the size").if_any(),
        field<&RunRecord::params>("params", "numbers are numbers"),
        field<&RunRecord::strategy>("strategy"),
@@ -767,6 +773,47 @@ struct RunOfReport : Kind<RunRecord> {
 
 }  // namespace
 
+namespace {
+
+// Facts of the machine, which are texts in the record; some are numbers in the file.
+struct EnvironmentFacts {
+  static JsonValue write(const std::map<std::string, std::string>& facts) {
+    JsonValue object = json_object();
+    for (const auto& [name, text] : facts) {
+      const bool is_number = name == "cores" || name == "memory_bytes";
+      if (const auto whole = number_of<std::int64_t>(text); is_number && whole)
+        put(object, name, *whole);
+      else if (const auto real = number_of<double>(text); is_number && real)
+        put(object, name, *real);
+      else
+        put(object, name, text);
+    }
+    return object;
+  }
+  static std::map<std::string, std::string> read(const JsonReader& json) {
+    std::map<std::string, std::string> facts;
+    json.members([&](const std::string& name, const JsonReader& value) {
+      facts[name] = value.is_number() ? param_text(Kind<ParamValue>::read(value)) : value.string();
+    });
+    return facts;
+  }
+  static JsonValue schema(JsonValue&) {
+    return map_schema(json_object({{"type", json_list({"string", "number"})}}));
+  }
+
+ private:
+  // Returns the number, if it is all of the text.
+  template <typename T>
+  static std::optional<T> number_of(const std::string& text) {
+    T number{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
+                                                                    : std::nullopt;
+  }
+};
+
+}  // namespace
+
 template <>
 const Description<SummaryLine>& description<SummaryLine>() {
   static const Description<SummaryLine> kLine{
@@ -790,7 +837,10 @@ const Description<Report>& description<Report>() {
                                "resumed, the first time")
            .if_any()
            .with_schema(R"({"format": "date-time"})"),
-       field<&Report::environment>("environment"),
+       field_as<EnvironmentFacts, &Report::environment>(
+           "environment",
+           "facts of the machine and variables that change what is measured; cores and "
+           "memory_bytes are numbers, in older files texts"),
        field<&Report::options>(
            "options",
            "options of run that say how samples were taken, given or by default, by name, with _ "

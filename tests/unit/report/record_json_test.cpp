@@ -101,6 +101,8 @@ Report everything() {
   run.invalidated[0].devices = {"0:0", "0:2"};
   run.invalidated.emplace_back().reason = "no device was left";
   report.id = "0123456789abcdef";
+  report.environment.merge(std::map<std::string, std::string>{
+      {"cores", "1.5"}, {"memory_bytes", "25276514304"}, {"CUDA_VISIBLE_DEVICES", "1"}});
   report.options = {{"warmup", std::int64_t{0}}, {"verify", "off"}, {"share", 0.5}};
   report.exchange_notes = {"staged between all devices: libcuda.so.1 cannot be loaded"};
   report.cluster = ClusterRecord{
@@ -180,6 +182,22 @@ TEST_CASE("results without what only some have are read") {
   CHECK(back.runs[0].per_device[0].parts.exchange == Nanos{70});
   CHECK_FALSE(back.runs[0].per_device[0].parts.exchange_times);
   CHECK(json_at(to_json_text(back), "/runs/0/per_device/0/waiting_ns") == "");
+}
+
+TEST_CASE("numbers of the environment are texts in older files, and cases have no names there") {
+  const std::string text = to_json_text(everything());
+  check_json(text, R"(/environment/cores 1.5
+    /environment/memory_bytes 25276514304
+    /environment/CUDA_VISIBLE_DEVICES "1"
+    /runs/0/case "merkle/leaves:100000/precision:nan/tree:plain/dynamic:K=2.5:variant=factoring/devices:3/resident")");
+  const Report older = report_from_text(edited(text, edits_of(R"(/environment/cores "1.5"
+    /environment/memory_bytes "25276514304"
+    /runs/0/case)")));
+  CHECK(older.environment == everything().environment);
+  CHECK(to_json_text(older) == text);
+  Report odd = everything();
+  odd.environment["cores"] = "2 of 4";
+  CHECK(report_from_text(to_json_text(odd)).environment == odd.environment);
 }
 
 TEST_CASE("unknown keys and further columns of newer files are skipped") {
