@@ -83,7 +83,8 @@ CsvColumn time_column(const char* name) {
 std::vector<CsvColumn> csv_columns(const Report& report) {
   using R = RunRecord;
   std::vector<CsvColumn> all{{"started", [&](const R&) { return report.started; }},
-                             column<case_name>("case"), column<&R::suite>("suite"),
+                             column<case_name>("case"),
+                             column<&R::suite>("suite"),
                              column<[](const R& run) { return to_string(run.mode); }>("mode")};
   add_params(report, "param_", &R::params, all);
   all.push_back(column<&R::strategy>("strategy"));

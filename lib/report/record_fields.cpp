@@ -97,6 +97,31 @@ const Description<Summary>& description<Summary>() {
   return kSummary;
 }
 
+constexpr std::int64_t kMostDemand = 1'000'000'000'000'000'000;  // operations, bytes
+
+template <>
+const Description<Demand>& description<Demand>() {
+  static const Description<Demand> kDemand{
+      {field_as<Finite<0, kMostDemand>, &Demand::fp32>("fp32_ops", "operations"),
+       field_as<Finite<0, kMostDemand>, &Demand::fp64>("fp64_ops", "operations"),
+       field_as<Finite<0, kMostDemand>, &Demand::int32>("int32_ops", "operations"),
+       field_as<Finite<0, kMostDemand>, &Demand::memory_bytes>("memory_bytes",
+                                                               "bytes read and written")}};
+  return kDemand;
+}
+
+template <>
+const Description<LinkCeiling>& description<LinkCeiling>() {
+  static const Description<LinkCeiling> kLink{
+      {field_as<Finite<0, kMostDemand>, &LinkCeiling::bytes_up>("up_bytes", "to all devices"),
+       field_as<Finite<0, kMostDemand>, &LinkCeiling::bytes_down>("down_bytes", "from all devices"),
+       field_as<Finite<0, kMostDemand>, &LinkCeiling::up>("up_bytes_per_s",
+                                                          "measured; 0: not known"),
+       field_as<Finite<0, kMostDemand>, &LinkCeiling::down>("down_bytes_per_s",
+                                                            "measured; 0: not known")}};
+  return kLink;
+}
+
 namespace {
 
 bool parts_known(const PerDevice& of, bool) { return of.parts.unknown.empty(); }
@@ -162,6 +187,11 @@ const Description<PerDevice>& description<PerDevice>() {
        field<&PerDevice::bytes_resident>("bytes_resident"),
        field<&PerDevice::kernel_variant>("kernel_variant",
                                          "kernel and tile, where the suite has several")
+           .if_any(),
+       field<&PerDevice::demand>("demand",
+                                 "least work of the whole problem on this device, by the kinds "
+                                 "that calibrate measures, without transfers; absent: not known, "
+                                 "or it took no part")
            .if_any(),
        field<&PerDevice::alone_samples>(
            "alone_samples_ns",
@@ -247,7 +277,8 @@ const Description<InvalidatedSample>& description<InvalidatedSample>() {
            "samples_before",
            "how many samples of the case that a fault did not disturb were taken before it, those "
            "with devices that were lost later included; null: it was to warm up"),
-       field<&Sample::timeline>("timeline", "as the run's; null: it has no result")
+       field<&Sample::timeline>(
+           "timeline", "as the run's; null: it has no result, or the file holds no timelines")
            .null_unless([](const Sample& of, bool) { return of.timeline.devices > 0; })},
       "A sample in which a device was lost: no measure of the case, and in none of its figures.",
       "disturbed_sample",
@@ -382,7 +413,16 @@ const Description<WorkRecord>& description<WorkRecord>() {
        field<&WorkRecord::ceiling>(
            "roof", "what roofline_fraction is a fraction of; absent where no ceiling is known")
            .if_any()
-           .with_schema(R"({"enum": ["fp32", "fp64", "int32", "memory", "host link"]})")}};
+           .with_schema(R"({"enum": ["fp32", "fp64", "int32", "memory", "host link"]})"),
+       field<&WorkRecord::ceiling_time>(
+           "roof_ns",
+           "least time by that ceiling; roofline_fraction is it / the median time. Each device "
+           "takes demand / rate (devices[].capability) for the kind of work that takes it longest; "
+           "all together take 1 / the sum of 1 / these times, or the time of the host link if that "
+           "is longer. Absent where no ceiling is known")
+           .if_any(),
+       field<&WorkRecord::link>("host_link", "transfers that roof_ns includes; absent: none")
+           .if_any()}};
   return kWork;
 }
 
@@ -443,10 +483,10 @@ void check_samples(const JsonReader& json, const std::vector<Fault>& faults,
 }
 
 const Field<RunRecord> kTimeline{
-    "timeline", "null: the case is not ok",
+    "timeline", "null: the case is not ok, or the file holds no timelines (--no-timeline)",
     [](const Field<RunRecord>&, const RunRecord& run, JsonValue& object) {
       JsonValue shown;
-      if (run.status == Status::ok) {
+      if (run.status == Status::ok && run.timeline.devices > 0) {
         shown = Kind<Timeline>::write(run.timeline);
         put_points(run.telemetry_points, shown);
       }

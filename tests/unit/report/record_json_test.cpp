@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "lib/base/error.hpp"
+#include "lib/report/table_writer.hpp"
 #include "tests/support/golden.hpp"
 #include "tests/support/json_texts.hpp"
 #include "tests/support/paths.hpp"
@@ -85,6 +86,9 @@ Report everything() {
   run.strategy_params = {{"variant", std::string("factoring")}, {"K", 2.5}};
   run.params["precision"] = std::numeric_limits<double>::quiet_NaN();
   run.work.ceiling = "host link";
+  run.work.ceiling_time = Nanos{700'000};
+  run.work.link = {3.2e6, 32, 5e10, 4.5e10};
+  run.per_device[0].demand = Demand{1e9, 0, 2.5e9, 3.2e6};
   run.noise_floor = 0.03;
   run.sample_runs.assign(11, 2);
   run.per_device[0].alone_sample_runs.assign(11, 1);
@@ -198,6 +202,21 @@ TEST_CASE("numbers of the environment are texts in older files, and cases have n
   Report odd = everything();
   odd.environment["cores"] = "2 of 4";
   CHECK(report_from_text(to_json_text(odd)).environment == odd.environment);
+}
+
+TEST_CASE("a report without timelines is written without them and shows the same figures") {
+  Report report = everything();
+  const std::string text = to_json_text(report);
+  CHECK_FALSE(lacks_timelines(report));
+  report.timelines = false;
+  const std::string bare = to_json_text(report);
+  CHECK(to_json_text(report_from_text(edited(text, edits_of(R"(/runs/0/timeline null
+    /runs/0/disturbed_samples/0/timeline null)")))) == bare);
+  const Report back = report_from_text(bare);
+  CHECK(lacks_timelines(back));
+  CHECK(to_json_text(back) == bare);
+  const TableStyle style{100, false};
+  CHECK(run_tables(back, style) == run_tables(report_from_text(text), style));
 }
 
 TEST_CASE("unknown keys and further columns of newer files are skipped") {
