@@ -3,6 +3,8 @@ worked out from."""
 
 import gzip
 import json
+import re
+import statistics
 import subprocess
 import sys
 from pathlib import Path
@@ -132,6 +134,75 @@ class Merging(Case):
         report["runs"] = report["runs"][:1]
         report["runs"][0]["metrics"]["roofline_fraction"] *= 1.01
         self.assert_recompute_finds(report, "metrics.roofline_fraction")
+
+
+class Reader(Case):
+    """scripts/mgpu_bench.py, from another Python process as users call it."""
+
+    def python(self, code, python=sys.executable):
+        """Runs the code next to a result r.json; returns what it printed."""
+        (self.folder / "r.json").write_text((ROOT / "tests/golden/report.json").read_text())
+        done = subprocess.run([python, "-c", code], cwd=self.folder, capture_output=True, text=True,
+                              env=binary.environment({"PYTHONPATH": str(ROOT / "scripts")}))
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
+
+    def test_its_examples_print_what_they_say(self):
+        self.assertEqual(self.python("import doctest, mgpu_bench\n"
+                                     "print(*doctest.testmod(mgpu_bench))"), "0 5\n")
+
+    def test_its_rows_are_the_values_of_the_file(self):
+        told = json.loads(self.python(
+            "import json, mgpu_bench as m\nr = m.load('r.json')\n"
+            "print(json.dumps([r.cases(), r.samples(), r.devices(), r.timeline(1)]))"))
+        cases, samples, devices, timeline = told
+        document = json.loads((self.folder / "r.json").read_text())
+        runs = document["runs"]
+        self.assertEqual([(c["run"], c["case"], c["devices"], c["status"], c["params.leaves"],
+                           c["time_ns.median"], c["metrics.balance"], c["tool.git"]) for c in cases],
+                         [(k, run["case"], ";".join(run["devices"]), run["status"],
+                           run["params"]["leaves"], run["time_ns"]["median"],
+                           run["metrics"]["balance"], document["tool"]["git"])
+                          for k, run in enumerate(runs)])
+        self.assertFalse([value for case in cases for value in case.values()
+                          if isinstance(value, (dict, list))])
+        for k, run in enumerate(runs):
+            mine = [s for s in samples if s["run"] == k]
+            self.assertEqual([s["ns"] for s in mine if s["what"] == "time"], run["samples_ns"])
+            for device in run["per_device"]:
+                for what in ("alone", "busy"):
+                    self.assertEqual([s["ns"] for s in mine if (s["device"], s["what"]) ==
+                                      (device["device"], what)], device[f"{what}_samples_ns"])
+        self.assertEqual([d["clock.offset_ns"] for d in devices],
+                         [d["clock"]["offset_ns"] for d in document["devices"]])
+        self.assertEqual([list(row.values()) for row in timeline["slices"]],
+                         runs[1]["timeline"]["slices"])
+
+    def test_it_raises_what_the_scripts_refuse(self):
+        out = self.python("import mgpu_bench as m\n"
+                          "for name in ('gone.json', 'bad.json'):\n"
+                          "    open('bad.json', 'w').write('{}')\n"
+                          "    try:\n        m.load(name)\n"
+                          "    except ValueError as error:\n        print(error)\n"
+                          "r = m.load('r.json')\nr.runs[0]['timeline'] = None\n"
+                          "try:\n    r.timeline(0)\nexcept ValueError as error:\n    print(error)")
+        self.assertEqual(out.splitlines()[0], "gone.json: cannot be read: No such file or directory")
+        self.assertIn("bad.json: is not a result file", out.splitlines()[1])
+        self.assertEqual(out.splitlines()[2:], ["the file holds no timeline of 0"])
+
+    def test_the_page_shows_how_pandas_takes_it(self):
+        python = binary.python_with("pandas")
+        if python is None:
+            self.skipTest("no python3 has pandas")
+        page = (ROOT / "lib/report/README.md").read_text()
+        block, = re.findall(r"^```python\n(.*?)^```$", page, re.M | re.S)
+        out = self.python(block + "\nprint(times.loc['resident', '50%'].to_dict())", python)
+        runs = json.loads((self.folder / "r.json").read_text())["runs"]
+        dynamic = [t for run in runs for t in run["samples_ns"]
+                   if (run["mode"], run["strategy"]) == ("resident", "dynamic")]
+        times = eval(out)
+        self.assertEqual(times["dynamic"], statistics.median(dynamic))
+        self.assertEqual(set(times), {"single", "equal", "dynamic"})
 
 
 if __name__ == "__main__":
