@@ -130,6 +130,16 @@ class Merging(Case):
         wrong(lambda run, _: run["work"].update(roof="int32"), "work.roof")
         wrong(lambda run, _: run["per_device"][0]["demand"].update(memory_bytes=1e12), "work.roof_ns",
               "metrics.roofline_fraction")
+        # Over a link that takes longer than the devices.
+        linked = json.loads(file.read_text())
+        for run in linked["runs"]:
+            run["work"].update(roof="host link", roof_ns=10**9, host_link={
+                "up_bytes": 2e9, "down_bytes": 1e9, "up_bytes_per_s": 2e9, "down_bytes_per_s": 0})
+            run["metrics"]["roofline_fraction"] = 10**9 / run["time_ns"]["median"]
+        (self.folder / "linked.json").write_text(json.dumps(linked))
+        self.assert_recomputed(self.folder / "linked.json")
+        linked["runs"][1]["work"]["host_link"]["up_bytes"] = 3e9
+        self.assert_recompute_finds(linked, "work.roof_ns", "metrics.roofline_fraction")
         report["devices"][0]["capability"] = {}
         report["runs"] = report["runs"][:1]
         report["runs"][0]["metrics"]["roofline_fraction"] *= 1.01
