@@ -38,10 +38,13 @@ void refuse_repeated_cases(const std::vector<NamedReport>& files) {
     for (const RunRecord& run : one.report.runs) {
       const auto [found, fresh] = file_of.emplace(case_name(run), one.file);
       if (fresh) continue;
+      const std::string where = found->second == one.file
+                                    ? "twice in " + one.file
+                                    : fmt::format("in {} and in {}", found->second, one.file);
       throw Error(ErrorKind::input,
-                  fmt::format("the case {} is in {} and in {}; expected: each case once; "
-                              "mgpu-bench report FILE --where NAME=VALUE --json selects cases",
-                              found->first, found->second, one.file));
+                  fmt::format("the case {} is {}; expected: each case once; mgpu-bench report FILE "
+                              "--where NAME=VALUE --json selects cases",
+                              found->first, where));
     }
   }
 }

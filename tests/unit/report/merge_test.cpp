@@ -79,7 +79,7 @@ TEST_CASE("a case that two files have, or one file twice, is named and refused")
   CHECK(refused(part_of("a.json", {0, 1}), part_of("b.json", {1}))
             .starts_with("the case " + name + " is in a.json and in b.json; "));
   CHECK(refused(part_of("a.json", {1, 1}), part_of("b.json", {0}))
-            .starts_with("the case " + name + " is in a.json and in a.json; "));
+            .starts_with("the case " + name + " is twice in a.json; "));
 }
 
 TEST_CASE("results of other machines or of links are merged only if that is asked for, or never") {
