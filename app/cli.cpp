@@ -40,7 +40,8 @@ class Tree {
         simulate_specs_(simulate_options()),
         report_specs_(report_options()),
         compare_specs_(compare_options()),
-        gate_specs_(gate_options()) {
+        gate_specs_(gate_options()),
+        merge_specs_(merge_options()) {
     app_.require_subcommand(1);
     app_.set_help_flag("-h,--help", "Print this help");
     app_.set_help_all_flag("--help-all", "Print help with every option");
@@ -51,6 +52,7 @@ class Tree {
     add_report();
     add_compare();
     add_gate();
+    add_merge();
     add_calibrate();
     add_links();
     add_plan();
@@ -243,6 +245,19 @@ class Tree {
     for (const OptionSpec& spec : gate_specs_) add(sub, spec);
   }
 
+  void add_merge() {
+    CLI::App* sub =
+        command("merge", "Make one result file of several, or a smaller one of one",
+                "Examples:\n  mgpu-bench merge -o all.json merkle.json stencil.json\n"
+                "  mgpu-bench merge --no-timeline -o base.json r.json     small, for git\n");
+    add_arguments(sub, "FILE",
+                  std::string("Files saved by run, of the same devices; none may have a case of "
+                              "another") +
+                      kOrLast,
+                  false);
+    for (const OptionSpec& spec : merge_specs_) add(sub, spec);
+  }
+
   void add_trace() {
     CLI::App* sub = command("trace", "Make a Chrome trace of a saved result",
                             "Examples:\n  mgpu-bench trace r.json -o r.trace.json     open it in "
@@ -296,7 +311,7 @@ class Tree {
 
   std::span<const SuiteInfo> suites_;
   std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, links_specs_, plan_specs_,
-      simulate_specs_, report_specs_, compare_specs_, gate_specs_;
+      simulate_specs_, report_specs_, compare_specs_, gate_specs_, merge_specs_;
   CLI::App app_{
       "Splits real workloads over several OpenCL devices under many partition strategies, and "
       "measures speed-up, efficiency and "

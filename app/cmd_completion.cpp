@@ -51,8 +51,8 @@ std::string argument_of(const CommandText& command, const CommandLineText& line)
   if (name == "SHELL") return "words bash zsh fish";
   if (name == "COMMAND")
     return fmt::format("words {} {}", joined_names(line.commands), joined_names(line.suites));
-  if (command.name == "report" || command.name == "compare" || command.name == "trace")
-    return kResults;
+  for (const char* reader : {"report", "compare", "merge", "trace"})
+    if (command.name == reader) return kResults;
   if (command.name == "init") return "file *.cl";
   if (name != "NAME") return "file *";
   return fmt::format("words {}", fmt::join(schema_names(), " "));

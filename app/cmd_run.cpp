@@ -318,6 +318,7 @@ ExitCode cmd_run(const Context& context) {
   begun.environment = describe_environment(context.environment);
   begun.options = recorded_options(request, run_options(context.suites));
   if (request.overview) begun.options["overview"] = std::int64_t{1};
+  begun.timelines = !settings.is_on("no-timeline");
   begun.started = utc_now();
   begun.defaults = default_params(request.session.problems);
   request.session.only_builds = settings.is_on("build-only");

@@ -140,6 +140,7 @@ ExitCode cmd_simulate(const Context& context) {
   begun.environment = describe_environment(context.environment);
   begun.environment["simulated"] = named.source;
   begun.options = recorded_options(request, simulate_options());
+  begun.timelines = !settings.is_on("no-timeline");
   begun.started = utc_now();
   begun.defaults = default_params(session.problems);
   begun.defaults[suite.name]["seed"] =

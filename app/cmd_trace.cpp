@@ -18,6 +18,10 @@ ExitCode cmd_trace(const Context& context) {
     throw Error(
         ErrorKind::input,
         file + ": has no timeline, as links made it; expected: a result of run or simulate");
+  if (lacks_timelines(report))
+    throw Error(ErrorKind::input, file +
+                                      ": the file holds no timeline (--no-timeline); expected: a "
+                                      "result of run without that option");
   const std::string trace = to_chrome_trace(report);
   if (output != nullptr) {
     outputs.at(output->value).write(trace);

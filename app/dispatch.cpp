@@ -22,6 +22,7 @@ ExitCode run_command(const Context& context) {
   if (command == "report") return cmd_report(context);
   if (command == "compare") return cmd_compare(context);
   if (command == "gate") return cmd_gate(context);
+  if (command == "merge") return cmd_merge(context);
   if (command == "trace") return cmd_trace(context);
   if (command == "schema") return cmd_schema(context);
   if (command == "completion") return cmd_completion(context);

@@ -231,7 +231,12 @@ std::vector<OptionSpec> own_run_options() {
        "Save the measurements as JSON, after every group of cases; compressed if the name ends in "
        ".gz; missing folders are created; - is standard output (default: a dated file in "
        "$XDG_STATE_HOME/mgpu-bench, which other commands accept as last)",
-       kFiles, in_simulate | in_links | not_confirmed | important},
+       kFiles, in_simulate | in_links | in_merge | not_confirmed | important},
+      {"no-timeline", 0, Kind::flag, "",
+       "Save no timelines, neither commands nor readings of telemetry: small files, for baselines "
+       "in "
+       "git",
+       kFiles, in_simulate | in_merge | not_confirmed},
       {"no-save", 0, Kind::flag, "", "Without -o: save no dated result either", kFiles,
        in_links | not_confirmed},
       {"force", 0, Kind::flag, "", "Replace an older result even if nothing was measured", kFiles,
@@ -478,6 +483,20 @@ std::vector<OptionSpec> report_options() {
        "tables, exports, --json and --require: suite=merkle, leaves=2^20, strategy=equal,dynamic "
        "(one of both); terms that are repeated must all hold",
        kFiles, important});
+  return options;
+}
+
+std::vector<OptionSpec> merge_options() {
+  std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_merge);
+  options.push_back(output_alias());
+  OptionSpec& result = named(options, "result");
+  result.help =
+      "Save the merged result in this file; compressed if the name ends in .gz; missing folders "
+      "are created; - is standard output";
+  options.push_back(
+      {"ignore-environment", 0, Kind::flag, "",
+       "Merge results of different devices, drivers or machines, and say what differs", "",
+       important});
   return options;
 }
 

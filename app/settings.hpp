@@ -52,6 +52,7 @@ struct OptionSpec {
     not_confirmed = 32,  // `compare --confirm`, which repeats the options of a run, leaves it out
     important = 128,     // needed by most people: listed in the short help of a command
     in_links = 256,
+    in_merge = 512,
     // Says how samples are taken: results record it, and --resume requires the same value.
     recorded = 64
   };
@@ -91,6 +92,8 @@ std::vector<OptionSpec> calibrate_options();
 std::vector<OptionSpec> links_options();
 // Returns the options of `report`: those of run that need only a saved result.
 std::vector<OptionSpec> report_options();
+// Returns the options of `merge`.
+std::vector<OptionSpec> merge_options();
 // Returns the options of `compare`.
 std::vector<OptionSpec> compare_options();
 // Returns the options of `gate`: its own, and those of compare.

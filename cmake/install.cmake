@@ -30,11 +30,11 @@ install(FILES ${texts}/mgpu-bench.bash DESTINATION ${CMAKE_INSTALL_DATADIR}/bash
 install(FILES ${texts}/mgpu-bench.zsh DESTINATION ${CMAKE_INSTALL_DATADIR}/zsh/${zsh_folder} RENAME _mgpu-bench COMPONENT runtime)
 install(FILES ${texts}/mgpu-bench.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish/vendor_completions.d COMPONENT runtime)
 
-# The scripts that read result files, with all that they import; they look for the schema beside them.
+# The scripts that read result files, with all that they import, and the reader for Python, mgpu_bench.py; they look for the schema beside them.
 set(scripts_folder ${CMAKE_INSTALL_DATADIR}/mgpu-bench/scripts)
 install(PROGRAMS scripts/plot.py scripts/recompute.py scripts/report_html.py DESTINATION ${scripts_folder} COMPONENT runtime)
 file(GLOB script_modules CONFIGURE_DEPENDS scripts/plot_*.py scripts/result_*.py)
-install(FILES scripts/json_input.py ${script_modules} DESTINATION ${scripts_folder} COMPONENT runtime)
+install(FILES scripts/json_input.py scripts/mgpu_bench.py ${script_modules} DESTINATION ${scripts_folder} COMPONENT runtime)
 install(FILES scripts/report_page/page.css scripts/report_page/page.html scripts/report_page/page.js
         DESTINATION ${scripts_folder}/report_page COMPONENT runtime)
 install(FILES lib/report/result.schema.json lib/report/scaling.schema.json

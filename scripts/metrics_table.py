@@ -13,8 +13,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-PAGE = Path(__file__).resolve().parent.parent / "lib" / "profile" / "README.md"
-AROUND_TABLE = ("<!-- begin: list metrics -->\n", "<!-- end -->")
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def table(metrics):
@@ -35,32 +34,34 @@ def with_text(old, around, text):
     return head + begin + text + end + tail
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+def update(program, listing, make, page, around):
+    """Writes or checks the part of a page between two comments, which `make` makes of what the program prints with the arguments `listing` (JSON).
+    Returns the exit code."""
+    parser = argparse.ArgumentParser(prog=f"{program}.py")
     parser.add_argument("binary", metavar="BINARY", help="mgpu-bench")
     parser.add_argument("--check", action="store_true", help="only compare")
-    parser.add_argument("--page", type=Path, default=PAGE, metavar="FILE", help="the page (default: lib/profile/README.md)")
+    parser.add_argument("--page", type=Path, default=page, metavar="FILE", help=f"the page (default: {page.relative_to(ROOT)})")
     arguments = parser.parse_args()
     try:
-        listed = subprocess.run([arguments.binary, "list", "metrics", "--json"], capture_output=True, text=True, check=True)
-        metrics = json.loads(listed.stdout)["metrics"]
+        listed = subprocess.run([arguments.binary, *listing], capture_output=True, text=True, check=True)
+        text = make(json.loads(listed.stdout))
         old = arguments.page.read_text(encoding="utf-8")
     except (OSError, subprocess.CalledProcessError, ValueError, KeyError) as error:
-        print(f"metrics_table: {error}", file=sys.stderr)
+        print(f"{program}: {error}", file=sys.stderr)
         return 2
-    new = with_text(old, AROUND_TABLE, table(metrics))
+    new = with_text(old, around, text)
     if new is None:
-        print(f"metrics_table: {arguments.page} has to hold {AROUND_TABLE[0].strip()} and, behind it, {AROUND_TABLE[1].strip()}",
-              file=sys.stderr)
+        print(f"{program}: {arguments.page} has to hold {around[0].strip()} and, behind it, {around[1].strip()}", file=sys.stderr)
         return 2
     if not arguments.check:
         arguments.page.write_text(new, encoding="utf-8")
     elif new != old:
-        print("\n".join(difflib.unified_diff(old.splitlines(), new.splitlines(), str(arguments.page), "list metrics", lineterm="", n=0)))
-        print(f"metrics_table: run scripts/metrics_table.py {arguments.binary}")
+        print("\n".join(difflib.unified_diff(old.splitlines(), new.splitlines(), str(arguments.page), " ".join(listing), lineterm="", n=0)))
+        print(f"{program}: run scripts/{program}.py {arguments.binary}")
         return 1
     return 0
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(update("metrics_table", ["list", "metrics", "--json"], lambda listed: table(listed["metrics"]), ROOT / "lib/profile/README.md",
+                    ("<!-- begin: list metrics -->\n", "<!-- end -->")))

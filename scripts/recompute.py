@@ -4,7 +4,8 @@
 usage: recompute.py RESULT [--trace TRACE]     exit 0 and one line, exit 1 and a line per difference, or exit 2 and one line for bad input
 
 Shares no code with the tool and uses another method: time is cut at every begin and end of a command, and each piece is classified by what
-ran in it. With a trace the busy time of every device is also taken from there. Needs nothing but Python.
+ran in it. With a trace the busy time of every device is also taken from there. If the file holds no timelines (run --no-timeline), figures of a
+device within the sample are taken from the file, and all others follow from them. Needs nothing but Python.
 """
 
 import argparse
@@ -21,6 +22,35 @@ TIMES = ("busy_ns", "upload_ns", "compute_ns", "download_ns", "launch_ns", "sync
          "transfer_hidden_ns", "transfer_total_ns")
 # Fields that are absent if nothing recorded them.
 EXCHANGE_TIMES = ("exchange_total_ns", "exchange_hidden_ns", "waiting_ns")
+
+
+# Metrics that follow from no other figures than those of a timeline.
+OF_TIMELINES = ("round_imbalance_percent", "worst_round_imbalance_percent", "filling_share", "period_ratio")
+# Rates in devices[].capability of the kinds of work in per_device[].demand.
+RATES = {"fp32_ops": "fp32_flops", "fp64_ops": "fp64_flops", "int32_ops": "int32_ops", "memory_bytes": "memory_bytes_per_s"}
+
+
+def roof(run, capabilities):
+    """Returns (least time of the case in seconds by the measured rates of its devices and of the host link, what limits it); None if the file lacks a
+    rate. The devices share the problem so that all end together."""
+    problems_per_s, fastest = 0, None
+    for device in run["per_device"]:
+        amounts = {kind: amount for kind, amount in device.get("demand", {}).items() if kind in RATES and amount}
+        rates = capabilities.get(device["device"]) or {}
+        if not all(rates.get(RATES[kind]) for kind in amounts):
+            return None
+        if amounts:
+            mine = max((amount / rates[RATES[kind]], kind.split("_")[0]) for kind, amount in amounts.items())
+            problems_per_s += 1 / mine[0]
+            fastest = min(fastest or mine, mine)
+    link = run["work"].get("host_link", {})
+    transfers = [link[f"{way}_bytes"] / link[f"{way}_bytes_per_s"] for way in ("up", "down") if link.get(f"{way}_bytes_per_s")]
+    return max([(1 / problems_per_s, fastest[1]), *((time, "host link") for time in transfers)]) if problems_per_s else None
+
+
+def timeline_of(run):
+    """Returns the timeline; None if the file does not hold it: it is null, or its commands were taken out."""
+    return run["timeline"] if run["timeline"] and run["timeline"]["commands"] else None
 
 
 def of_last_run(run):
@@ -186,7 +216,11 @@ def chain_phases(timeline):
 def metrics(run, devices, alone):
     """Returns the metrics as lib/profile/README.md defines them; None if undefined."""
     m = dict.fromkeys(run["metrics"])
-    time, whole, n = run["time_ns"]["median"], run["timeline"]["makespan_ns"], len(devices)
+    time, whole, n = run["time_ns"]["median"], run["samples_ns"][run["sample_index"]], len(devices)
+    m.pop("roofline_fraction", None)  # see Check.roofline
+    if not timeline_of(run):
+        for name in OF_TIMELINES:
+            m.pop(name, None)
     if alone and all(alone):
         speeds = sum(1 / t for t in alone)
         m["ideal_speedup"] = min(alone) * speeds
@@ -218,13 +252,13 @@ def metrics(run, devices, alone):
     exchanges = sum(d.get("exchange_total_ns", 0) for d in devices)
     if exchanges and "exchange_overlap" in m:
         m["exchange_overlap"] = sum(d.get("exchange_hidden_ns", 0) for d in devices) / exchanges
-    rounds = round_imbalances(run["timeline"])
-    if rounds and "round_imbalance_percent" in m:
+    rounds = round_imbalances(run["timeline"]) if "round_imbalance_percent" in m else None
+    if rounds:
         m["round_imbalance_percent"] = statistics.fmean(rounds.values())
         m["worst_round_imbalance_percent"] = max(rounds.values())
     if "filling_share" in m:
         chain = chain_phases(run["timeline"])
-        m["filling_share"] = chain["filling"] / run["timeline"]["makespan_ns"]
+        m["filling_share"] = chain["filling"] / whole
         m["period_ratio"] = chain["period"] / chain["busy"]
     if whole:
         m["comm_share"] = (transfers - hidden) / (n * whole)
@@ -240,7 +274,7 @@ def metrics(run, devices, alone):
 
 class Check:
     def __init__(self):
-        self.wrong, self.figures = [], 0
+        self.wrong, self.figures, self.without_timeline = [], 0, 0
 
     def equal(self, where, file, ours, absolute=0.0):
         self.figures += 1
@@ -270,14 +304,28 @@ class Check:
             if fault.get("sample") is not None and not 0 <= fault["sample"] < len(disturbed):
                 self.wrong.append(f"{where} faults[{k}]: no such disturbed sample")
         for k, sample in enumerate(disturbed):
-            if sample["timeline"] is None:
+            if not timeline_of(sample):
                 continue
             self.equal(f"{where} disturbed_samples[{k}].time_ns", sample["time_ns"], sample["timeline"]["makespan_ns"])
             self.figures += 1
             if sum(parts(sample["timeline"], d)["items"] for d in range(sample["timeline"]["devices"])) < run["work"]["items"]:
                 self.wrong.append(f"{where} disturbed_samples[{k}]: its slices are not all items")
 
-    def run(self, index, run):
+    def roofline(self, where, run, capabilities):
+        """Checks the fraction of the roofline; files before `roof_ns` do not say what it was worked out from."""
+        time, least = run["time_ns"]["median"], run["work"].get("roof_ns")
+        if least is None or not time:
+            return
+        ours = roof(run, capabilities)
+        if ours is None:  # as in a merged file whose devices were calibrated again
+            return self.equal(f"{where} metrics.roofline_fraction", run["metrics"]["roofline_fraction"], least / time, 0.51 / time)
+        self.equal(f"{where} work.roof_ns", least, ours[0] * 1e9, 0.51)
+        self.equal(f"{where} metrics.roofline_fraction", run["metrics"]["roofline_fraction"], ours[0] * 1e9 / time)
+        self.figures += 1
+        if run["work"]["roof"] != ours[1]:
+            self.wrong.append(f"{where} work.roof: the file has {run['work']['roof']}, from the raw data it is {ours[1]}")
+
+    def run(self, index, run, capabilities):
         where = f"runs[{index}] {run['suite']} {run['strategy']} {run['mode']}"
         mine = summary(run["samples_ns"])
         for name, value in mine.items():
@@ -286,15 +334,20 @@ class Check:
         shown = run["samples_ns"][run["sample_index"]]
         self.equal(f"{where} sample_index", abs(shown - run["time_ns"]["median"]),
                    min(abs(t - run["time_ns"]["median"]) for t in of_last_run(run)))
-        self.equal(f"{where} timeline.makespan_ns", run["timeline"]["makespan_ns"], shown)
+        timeline = timeline_of(run)
+        if timeline:
+            self.equal(f"{where} timeline.makespan_ns", timeline["makespan_ns"], shown)
+            self.equal(f"{where} merge_ns", run["merge_ns"], timeline["merge"]["end_ns"] - timeline["merge"]["begin_ns"])
+        else:
+            self.without_timeline += 1
         if run["rate"]["value"]:
             self.equal(f"{where} rate", run["rate"]["value"], run["work"]["ops"] / (run["time_ns"]["median"] * 1e-9))
         self.faults(where, run)
         devices, alone = [], []
         for d, file in enumerate(run["per_device"]):
-            ours = parts(run["timeline"], d)
+            ours = parts(timeline, d) if timeline else file
             devices.append(ours)
-            for name, value in ours.items():
+            for name, value in ours.items() if timeline else ():
                 if name in file or name not in EXCHANGE_TIMES:
                     self.equal(f"{where} per_device[{d}].{name}", file[name], value)
             self.equal(f"{where} per_device[{d}].share", file["share"], ours["items"] / run["work"]["items"])
@@ -308,12 +361,11 @@ class Check:
             if "alone_samples_ns" in file:
                 self.equal(f"{where} per_device[{d}].alone_ns", file["alone_ns"], statistics.median(file["alone_samples_ns"]), 0.51)
         for name, value in metrics(run, devices, alone).items():
-            if name != "roofline_fraction":  # needs the calibration, which is not an event
-                self.equal(f"{where} metrics.{name}", run["metrics"][name], value)
-        if "worst_round" in run:
-            found = round_imbalances(run["timeline"])
+            self.equal(f"{where} metrics.{name}", run["metrics"][name], value)
+        self.roofline(where, run, capabilities)
+        if "worst_round" in run and timeline:
+            found = round_imbalances(timeline)
             self.equal(f"{where} worst_round", found.get(run["worst_round"]), max(found.values(), default=0))
-        self.equal(f"{where} merge_ns", run["merge_ns"], run["timeline"]["merge"]["end_ns"] - run["timeline"]["merge"]["begin_ns"])
         return devices
 
     def trace(self, trace, runs):
@@ -352,13 +404,14 @@ def main():
     given = options.parse_args()
     result = json_input.result(given.result)
     check, runs = Check(), []
+    capabilities = {device["id"]: device["capability"] for device in result["devices"]}
 
     def all_runs():
         for index, run in enumerate(result["runs"]):
             if run["status"] != "ok":
                 check.bare(index, run)
             elif run["samples_ns"]:
-                runs.append((index, check.run(index, run)))
+                runs.append((index, check.run(index, run, capabilities)))
 
     json_input.guarded([given.result], all_runs)
     if given.trace:
@@ -367,7 +420,9 @@ def main():
     for line in check.wrong:
         print(json_input.plain(line))
     if not check.wrong:
-        print(f"{check.figures} figures of {len(runs)} cases are what the raw data say")
+        lacking = check.without_timeline
+        print(f"{check.figures} figures of {len(runs)} cases are what the raw data say"
+              + (f"; the file holds no timeline of {lacking} of them" if lacking else ""))
     return 1 if check.wrong or not runs else 0
 
 

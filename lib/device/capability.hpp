@@ -23,6 +23,22 @@ struct Capability {
   Nanos next_launch{};       // one of many launches enqueued together
 };
 
+// Least work that a problem demands of a single device that does all of it, by the kinds of work
+// whose ceilings `calibrate` measures. 0: next to nothing, or a kind whose ceiling is not measured.
+// Transfers are not included.
+struct Demand {
+  double fp32 = 0, fp64 = 0, int32 = 0;  // operations; multiply-adds count as two
+  double memory_bytes = 0;               // bytes read and written
+  bool any() const { return fp32 > 0 || fp64 > 0 || int32 > 0 || memory_bytes > 0; }
+};
+
+// Bytes of a sample that cross the host link, for all devices together, and the rates of the link;
+// 0: nothing, or not known.
+struct LinkCeiling {
+  double bytes_up = 0, bytes_down = 0, up = 0, down = 0;
+  bool any() const { return bytes_up > 0 || bytes_down > 0; }
+};
+
 // Speed of a suite's kernels on one device whose data are on it already.
 struct SuiteRate {
   double ops_per_s = 0;  // operations as the suite counts them: nodes, FLOP, terms

@@ -35,23 +35,28 @@ struct GaugeInfo {
   const char* name;   // name with the unit, in files
   const char* label;  // name of a track in a timeline
   double factor;      // from the unit to the label's
+  const char* meaning;
 };
 // Indexed by Gauge. Shares are 0 to 1: `utilisation` is the busy share of a GPU's time, `load` that
 // of all of the machine's cores by all processes, `other_load` that by processes other than this
 // one. `other_processes` counts those that hold memory of the GPU. The PCIe link is the one in use
 // while the device works, with `pcie_width` lanes.
 inline constexpr std::array<GaugeInfo, kGauges> kGaugeTable = {{
-    {Gauge::clock, "clock_mhz", "clock MHz", 1},
-    {Gauge::memory_clock, "memory_clock_mhz", "memory clock MHz", 1},
-    {Gauge::power, "power_w", "power W", 1},
-    {Gauge::temperature, "temperature_c", "temperature C", 1},
-    {Gauge::utilisation, "utilisation", "utilisation %", 100},
-    {Gauge::memory_used, "memory_used_bytes", "memory used MiB", 1.0 / (1 << 20)},
-    {Gauge::load, "load", "load %", 100},
-    {Gauge::other_load, "other_load", "other load %", 100},
-    {Gauge::other_processes, "other_processes", "other processes", 1},
-    {Gauge::pcie_generation, "pcie_generation", "PCIe generation", 1},
-    {Gauge::pcie_width, "pcie_width", "PCIe lanes", 1},
+    {Gauge::clock, "clock_mhz", "clock MHz", 1, "clock of the cores"},
+    {Gauge::memory_clock, "memory_clock_mhz", "memory clock MHz", 1, "clock of the memory"},
+    {Gauge::power, "power_w", "power W", 1, "power drawn"},
+    {Gauge::temperature, "temperature_c", "temperature C", 1, "temperature of the chip"},
+    {Gauge::utilisation, "utilisation", "utilisation %", 100,
+     "share of the time in which a GPU is busy"},
+    {Gauge::memory_used, "memory_used_bytes", "memory used MiB", 1.0 / (1 << 20),
+     "memory in use by all processes"},
+    {Gauge::load, "load", "load %", 100, "share of the machine's cores that all processes use"},
+    {Gauge::other_load, "other_load", "other load %", 100,
+     "share of the machine's cores that other processes use"},
+    {Gauge::other_processes, "other_processes", "other processes", 1,
+     "other processes that hold memory of the GPU"},
+    {Gauge::pcie_generation, "pcie_generation", "PCIe generation", 1, "of the link in use"},
+    {Gauge::pcie_width, "pcie_width", "PCIe lanes", 1, "lanes in use"},
 }};
 
 // Reasons why a clock was held down, as bits.

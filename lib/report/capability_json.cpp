@@ -115,11 +115,12 @@ JsonValue peer_links_schema(bool by_hand) {
     for (auto& field : fields) field = field.if_any();
   JsonValue pair = object_schema("");
   add_property(pair, "from", true, described(whole_schema(0), "position in devices", nullptr));
-  add_property(pair, "to", true, whole_schema(0));
+  add_property(pair, "to", true, described(whole_schema(0), "position in devices", nullptr));
   add_properties(pair, schema_of_fields(fields, "", nullptr, none));
   JsonValue links = schema_of_fields(
       fields, "what all pairs of devices have, and those that differ, one way each", nullptr, none);
-  add_property(links, "pairs", false, list_schema(std::move(pair)));
+  add_property(links, "pairs", false,
+               described(list_schema(std::move(pair)), "those that differ", nullptr));
   return links;
 }
 

@@ -10,14 +10,17 @@ namespace mgpu {
 template <>
 const Description<Handicap>& description<Handicap>() {
   static const Description<Handicap> kHandicap{
-      {field_as<Real<1, 1'000'000'000>, &Handicap::slow>(
-           "slow", "its kernels took this many times as long"),
+      {field_as<Real<1, 1'000'000'000>, &Handicap::slow>("slow",
+                                                         "its kernels took this many times as long")
+           .in("x"),
        field_as<Real<0, 1>, &Handicap::slow_from_fraction>(
-           "slow_from_fraction", "from when this share of the items was finished"),
+           "slow_from_fraction", "from when this share of the items was finished")
+           .in("1"),
        field<&Handicap::slow_from_time>("slow_from_ns",
                                         "from this time after the sample's begin instead"),
        field<&Handicap::delay>("delay_ns", "each slice began to compute this much later"),
-       field_as<Whole<Bytes, 1>, &Handicap::memory_cap>("memory_cap_bytes")}};
+       field_as<Whole<Bytes, 1>, &Handicap::memory_cap>(
+           "memory_cap_bytes", "limit on the memory that was used of it")}};
   return kHandicap;
 }
 
@@ -44,10 +47,12 @@ const Description<DeviceState>& description<DeviceState>() {
           [](const Field<DeviceState>&, JsonValue&) {
             JsonValue object = object_schema("");
             constexpr const char* kTypes[] = {"number", "boolean", "string"};
-            for (const SettingInfo& info : kSettingTable)
-              add_property(object, info.name, false,
-                           described(type_schema(kTypes[info.type]), info.label,
-                                     info.type == 0 ? R"({"minimum": 0})" : nullptr));
+            for (const SettingInfo& info : kSettingTable) {
+              JsonValue value = described(type_schema(kTypes[info.type]), info.label,
+                                          info.type == 0 ? R"({"minimum": 0})" : nullptr);
+              if (info.type == 0) put(value, "unit", *info.unit != 0 ? info.unit : "1");
+              add_property(object, info.name, false, std::move(value));
+            }
             return object;
           })},
       "What the device is set to. What cannot be read is absent.",
@@ -61,8 +66,10 @@ const Description<ClockMap>& description<ClockMap>() {
       {field<&ClockMap::method>("method", "bounds, identity, virtual or none"),
        computed<[](const ClockMap& clock) { return clock.offset_ns(); }>(
            "offset_ns", "host minus device clock at reference_device_ns"),
-       field_as<Real<-1'000'000'000, 1'000'000'000>, &ClockMap::drift_ppb>("drift_ppb"),
-       field<&ClockMap::uncertainty>("uncertainty_ns"),
+       field_as<Real<-1'000'000'000, 1'000'000'000>, &ClockMap::drift_ppb>(
+           "drift_ppb", "how much faster than the host clock it runs"),
+       field<&ClockMap::uncertainty>("uncertainty_ns",
+                                     "largest error of a time of the device on the host clock"),
        field<&ClockMap::reference_device>(
            "reference_device_ns",
            "host = device + offset_ns + (device - reference_device_ns) * drift_ppb * 1e-9")},
@@ -100,8 +107,8 @@ struct MeasuredTime {
 bool is_measured(const Capability&, bool zero) { return !zero; }
 
 template <auto Member>
-Field<Capability> rate(const char* name) {
-  return field_as<MeasuredRate, Member>(name).null_unless(is_measured);
+Field<Capability> rate(const char* name, const char* meaning) {
+  return field_as<MeasuredRate, Member>(name, meaning).null_unless(is_measured);
 }
 
 }  // namespace
@@ -109,13 +116,14 @@ Field<Capability> rate(const char* name) {
 template <>
 const Description<Capability>& description<Capability>() {
   static const Description<Capability> kCapability{
-      {rate<&Capability::fp32_flops>("fp32_flops"), rate<&Capability::fp64_flops>("fp64_flops"),
-       rate<&Capability::int32_ops>("int32_ops"),
-       rate<&Capability::memory_bytes_per_s>("memory_bytes_per_s"),
-       rate<&Capability::pinned_up>("pinned_up_bytes_per_s"),
-       rate<&Capability::pinned_down>("pinned_down_bytes_per_s"),
-       rate<&Capability::pageable_up>("pageable_up_bytes_per_s"),
-       rate<&Capability::pageable_down>("pageable_down_bytes_per_s"),
+      {rate<&Capability::fp32_flops>("fp32_flops", "single precision").in("FLOP/s"),
+       rate<&Capability::fp64_flops>("fp64_flops", "double precision").in("FLOP/s"),
+       rate<&Capability::int32_ops>("int32_ops", "32-bit integers").in("operations/s"),
+       rate<&Capability::memory_bytes_per_s>("memory_bytes_per_s", "device memory"),
+       rate<&Capability::pinned_up>("pinned_up_bytes_per_s", "from pinned host memory"),
+       rate<&Capability::pinned_down>("pinned_down_bytes_per_s", "to pinned host memory"),
+       rate<&Capability::pageable_up>("pageable_up_bytes_per_s", "from pageable host memory"),
+       rate<&Capability::pageable_down>("pageable_down_bytes_per_s", "to pageable host memory"),
        field_as<MeasuredTime, &Capability::launch>("launch_ns", "a launch and the wait for it")
            .null_unless(is_measured),
        field_as<MeasuredTime, &Capability::next_launch>("next_launch_ns",
@@ -133,29 +141,32 @@ JsonValue KnownCapability::schema(JsonValue& definitions) {
 template <>
 const Description<Device>& description<Device>() {
   static const Description<Device> kDevice{
-      {field<&Device::name>("name"),
-       field<&Device::vendor>("vendor"),
-       field<&Device::platform>("platform"),
-       field<&Device::platform_vendor>("platform_vendor"),
-       field<&Device::platform_version>("platform_version"),
-       field<&Device::type>("type"),
-       field_as<Real<0, 100>, &Device::score>("score", "static score, 0 to 100"),
-       field<&Device::uuid>("uuid"),
-       field<&Device::pci>("pci"),
-       field<&Device::driver_version>("driver_version"),
-       field<&Device::device_version>("device_version"),
-       field<&Device::global_memory>("global_memory_bytes"),
-       field<&Device::max_allocation>("max_allocation_bytes"),
-       field<&Device::local_memory>("local_memory_bytes"),
-       field<&Device::compute_units>("compute_units"),
-       field<&Device::clock_mhz>("clock_mhz"),
-       field<&Device::native_float_width>("native_float_width"),
-       field<&Device::max_work_group>("max_work_group"),
-       field<&Device::compute_capability>("compute_capability"),
-       field<&Device::host_unified_memory>("host_unified_memory"),
-       field<&Device::fp64>("fp64"),
-       field<&Device::virtualised>("virtualised"),
-       field<&Device::extensions>("extensions")}};
+      {field<&Device::name>("name", "as its driver names it"),
+       field<&Device::vendor>("vendor", "maker of the device"),
+       field<&Device::platform>("platform", "name of the OpenCL platform"),
+       field<&Device::platform_vendor>("platform_vendor", "maker of the platform"),
+       field<&Device::platform_version>("platform_version", "OpenCL version of the platform"),
+       field<&Device::type>("type", "kind of device"),
+       field_as<Real<0, 100>, &Device::score>("score", "static score, 0 to 100").in("1"),
+       field<&Device::uuid>("uuid", "identity of the card; null: not reported"),
+       field<&Device::pci>("pci", "PCI address; null: not reported"),
+       field<&Device::driver_version>("driver_version", "version of the driver"),
+       field<&Device::device_version>("device_version", "OpenCL version of the device"),
+       field<&Device::global_memory>("global_memory_bytes", "memory of the device"),
+       field<&Device::max_allocation>("max_allocation_bytes", "largest buffer"),
+       field<&Device::local_memory>("local_memory_bytes", "local memory per work-group"),
+       field<&Device::compute_units>("compute_units",
+                                     "number of compute units (multiprocessors, cores)"),
+       field<&Device::clock_mhz>("clock_mhz", "highest clock, as reported"),
+       field<&Device::native_float_width>("native_float_width", "native vector width of float"),
+       field<&Device::max_work_group>("max_work_group", "largest work-group, in work-items"),
+       field<&Device::compute_capability>("compute_capability",
+                                          "of NVIDIA devices, 90 for 9.0; null: others"),
+       field<&Device::host_unified_memory>("host_unified_memory",
+                                           "whether it shares memory with the host"),
+       field<&Device::fp64>("fp64", "whether it has double precision"),
+       field<&Device::virtualised>("virtualised", "whether its name is that of a virtual GPU"),
+       field<&Device::extensions>("extensions", "OpenCL extensions")}};
   return kDevice;
 }
 
@@ -167,9 +178,10 @@ const Description<DeviceRecord>& description<DeviceRecord>() {
   static const Description<DeviceRecord> kDevice{
       {field<&DeviceRecord::device, &Device::id>(
            "id", "platform:device, and .k after it for sub-device k"),
-       field<&DeviceRecord::rank>("rank"), spread<&DeviceRecord::device>(),
+       field<&DeviceRecord::rank>("rank", "position in this list, from 0"),
+       spread<&DeviceRecord::device>(),
        field_as<KnownCapability, &DeviceRecord::capability>("capability"),
-       field<&DeviceRecord::clock>("clock"),
+       field<&DeviceRecord::clock>("clock", "how its time stamps are converted to the host clock"),
        field<&DeviceRecord::handicap>("handicap",
                                       "the device was made worse on purpose; absent: it was not")
            .if_any(),
@@ -177,7 +189,8 @@ const Description<DeviceRecord>& description<DeviceRecord>() {
            "state",
            "its settings before the first sample and after the last one; absent: nothing could "
            "be read, or telemetry was off",
-           {field<&DeviceRecord::before>("before"), field<&DeviceRecord::after>("after")})
+           {field<&DeviceRecord::before>("before", "before the first sample"),
+            field<&DeviceRecord::after>("after", "after the last sample")})
            .when([](const DeviceRecord& of) {
              return of.before != DeviceState{} || of.after != DeviceState{};
            }),

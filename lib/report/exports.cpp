@@ -84,6 +84,7 @@ CsvColumn time_column(const char* name) {
 std::vector<CsvColumn> csv_columns(const Report& report) {
   using R = RunRecord;
   std::vector<CsvColumn> all{{"started", [&](const R&) { return report.started; }},
+                             column<case_name>("case"),
                              column<&R::suite>("suite"),
                              column<[](const R& run) { return to_string(run.mode); }>("mode")};
   add_params(report, "param_", &R::params, all);
@@ -165,7 +166,7 @@ std::string params_json(const ParamMap& params) {
 
 std::string export_samples(const Report& report) {
   std::string out =
-      "run_id,started,version,git,host,suite,params,strategy,devices,device_names,mode,status,"
+      "run_id,started,version,git,host,case,suite,params,strategy,devices,device_names,mode,status,"
       "reason,verified,sample,time_ns,discarded\r\n";
   for (const RunRecord& run : report.runs) {
     std::vector<std::string> names;
@@ -175,6 +176,7 @@ std::string export_samples(const Report& report) {
                                    report.tool.version,
                                    report.tool.git,
                                    fact(report, "host"),
+                                   case_name(run),
                                    run.suite,
                                    params_json(run.params),
                                    strategy_label(run),

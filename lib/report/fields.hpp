@@ -37,6 +37,7 @@ struct Field {
   bool (*applies)(const Record&) = nullptr;
   bool (*known)(const Record&, bool zero) = nullptr;  // if it returns false, the field is null
   const char* also = nullptr;                         // further members of its schema, as JSON
+  const char* unit = nullptr;  // of a number whose name does not end in its unit; "1": none
   bool many = false;  // stands for several members: `schema` returns an object schema of them
 
   Field if_any() const { return with(&Field::absent_if_zero, true); }
@@ -48,6 +49,7 @@ struct Field {
     return with(&Field::known, is_known);
   }
   Field with_schema(const char* json) const { return with(&Field::also, json); }
+  Field in(const char* its_unit) const { return with(&Field::unit, its_unit); }
 
   bool optional() const { return absent_if_zero || present != nullptr; }
   bool applies_to(const Record& record) const { return !applies || applies(record); }
@@ -103,6 +105,7 @@ JsonValue schema_of_fields(const std::vector<Field<Record>>& fields, const char*
       add_properties(schema, std::move(inner));
     } else {
       if (field.known) inner = nullable(std::move(inner));
+      if (field.unit) put(inner, "unit", field.unit);
       add_property(schema, field.name, !field.optional() && !field.applies,
                    described(std::move(inner), field.meaning, field.also));
     }

@@ -141,8 +141,10 @@ void expect_id(const DocumentId& id, const JsonReader& document) {
 
 JsonValue id_schema(const DocumentId& id) {
   JsonValue object = object_schema("");
-  add_property(object, "schema", true, json_object({{"const", id.schema}}));
-  add_property(object, "schema_version", true, json_object({{"const", id.version}}));
+  add_property(object, "schema", true,
+               described(json_object({{"const", id.schema}}), "kind of the document", nullptr));
+  add_property(object, "schema_version", true,
+               described(json_object({{"const", id.version}}), "version of its form", nullptr));
   return object;
 }
 

@@ -28,19 +28,26 @@ template <>
 const Description<DeviceEstimate>& description<DeviceEstimate>() {
   using E = DeviceEstimate;
   static const Description<E> kEstimate{
-      {field_as<GivenRate, &E::items_per_s>("items_per_s"),
-       field_as<GivenTime, &E::fixed>("fixed_ns"),
+      {field_as<GivenRate, &E::items_per_s>("items_per_s", "speed of its kernels").in("items/s"),
+       field_as<GivenTime, &E::fixed>("fixed_ns",
+                                      "cost of a sample that does not depend on its items"),
        field_as<GivenTime, &E::per_peer_contention>(
            "per_peer_contention_ns", "of fixed_ns, for each other device that takes part"),
-       field_as<GivenTime, &E::launch>("launch_ns"),
+       field_as<GivenTime, &E::launch>("launch_ns", "of a slice, whatever its size"),
        field_as<GivenTime, &E::minimum_slice>("minimum_slice_ns",
                                               "of a slice's kernels, whatever its size"),
        field_as<GivenTime, &E::first_slice_discount>("first_slice_discount_ns",
                                                      "of launch_ns, in a sample's first slice"),
-       field_as<GivenTime, &E::transfer>("transfer_ns"), field_as<GivenRate, &E::up>("up"),
-       field_as<GivenRate, &E::down>("down"), field_as<GivenItems, &E::fits>("fits"),
-       field_as<GivenItems, &E::pipeline>("pipeline"),
-       field_as<GivenItems, &E::free_memory>("free_memory"),
+       field_as<GivenTime, &E::transfer>("transfer_ns",
+                                         "of a slice and direction, whatever its size"),
+       field_as<GivenRate, &E::up>("up", "host to device").in("bytes/s"),
+       field_as<GivenRate, &E::down>("down", "device to host").in("bytes/s"),
+       field_as<GivenItems, &E::fits>("fits", "largest slice that it can take at once").in("items"),
+       field_as<GivenItems, &E::pipeline>(
+           "pipeline", "size of the pieces of a static share, so that transfers overlap kernels")
+           .in("items"),
+       field_as<GivenItems, &E::free_memory>("free_memory", "before its buffers were allocated")
+           .in("bytes"),
        field_as<GivenTime, &E::fixed_shared>(
            "fixed_shared_ns",
            "of fixed_ns, what each of m devices that exchange data does one m-th of; absent: 0")
@@ -50,9 +57,10 @@ const Description<DeviceEstimate>& description<DeviceEstimate>() {
 
 template <>
 const Description<PlanChosen>& description<PlanChosen>() {
-  static const Description<PlanChosen> kChosen{{field<&PlanChosen::strategy>("strategy"),
-                                                field<&PlanChosen::devices>("devices"),
-                                                field<&PlanChosen::reasons>("reasons")}};
+  static const Description<PlanChosen> kChosen{
+      {field<&PlanChosen::strategy>("strategy", "its name"),
+       field<&PlanChosen::devices>("devices", "ids of the devices that it uses"),
+       field<&PlanChosen::reasons>("reasons", "sentences")}};
   return kChosen;
 }
 
@@ -62,7 +70,8 @@ const Description<PlanRecord>& description<PlanRecord>() {
   static constexpr auto kWork = &P::work;
   static constexpr auto kEstimates = &P::estimates;
   static const Description<P> kPlan{
-      {field_as<Prediction, &P::predicted>("predicted_ns"),
+      {field_as<Prediction, &P::predicted>(
+           "predicted_ns", "predicted before the first sample; null: not predicted"),
        field<&P::chosen>("chosen", "what the strategy auto chose").if_any(),
        field<kEstimates, &SetEstimates::devices>(
            "estimates",
@@ -74,17 +83,27 @@ const Description<PlanRecord>& description<PlanRecord>() {
            "what it was asked to split; bytes are per item, but for replicated; links in bytes "
            "per second, of all devices or a list of what one, two and so on carry together that "
            "copy at once; 0 when not known",
-           {field_as<GivenItems, kWork, &PlannedWork::items>("items"),
-            field_as<GivenItems, kWork, &PlannedWork::granularity>("granularity"),
-            field_as<GivenBytes, kWork, &PlannedWork::cost, &ItemCost::in_bytes>("in_bytes"),
-            field_as<GivenBytes, kWork, &PlannedWork::cost, &ItemCost::out_bytes>("out_bytes"),
-            field_as<GivenItems, kWork, &PlannedWork::cost, &ItemCost::replicated>("replicated"),
-            field<kEstimates, &SetEstimates::link_up>("link_up"),
-            field<kEstimates, &SetEstimates::link_down>("link_down"),
+           {field_as<GivenItems, kWork, &PlannedWork::items>("items", "number of items")
+                .in("items"),
+            field_as<GivenItems, kWork, &PlannedWork::granularity>("granularity",
+                                                                   "items of the smallest piece")
+                .in("items"),
+            field_as<GivenBytes, kWork, &PlannedWork::cost, &ItemCost::in_bytes>(
+                "in_bytes", "uploaded per item")
+                .in("bytes"),
+            field_as<GivenBytes, kWork, &PlannedWork::cost, &ItemCost::out_bytes>(
+                "out_bytes", "downloaded per item")
+                .in("bytes"),
+            field_as<GivenItems, kWork, &PlannedWork::cost, &ItemCost::replicated>(
+                "replicated", "uploaded to every device")
+                .in("bytes"),
+            field<kEstimates, &SetEstimates::link_up>("link_up", "host to devices").in("bytes/s"),
+            field<kEstimates, &SetEstimates::link_down>("link_down", "devices to host")
+                .in("bytes/s"),
             field_as<GivenTime, kEstimates, &SetEstimates::merge, &MergeEstimate::fixed>(
-                "merge_fixed_ns"),
+                "merge_fixed_ns", "cost of a merge"),
             field_as<GivenTime, kEstimates, &SetEstimates::merge, &MergeEstimate::per_slice>(
-                "merge_per_slice_ns"),
+                "merge_per_slice_ns", "cost of a merge, per part"),
             field<kEstimates, &SetEstimates::merge, &MergeEstimate::tree>(
                 "merge_tree",
                 "results are combined along the binary tree over the items, so a range leaves a "
@@ -107,7 +126,9 @@ const Description<PlanRecord>& description<PlanRecord>() {
                      "merge_bytes",
                      "of a part of the result: parts are combined among the devices; 0: on the "
                      "host"),
-                 computed<[](const P& plan) { return plan.estimates.exchange.links; }>("links"),
+                 computed<[](const P& plan) { return plan.estimates.exchange.links; }>(
+                     "links",
+                     "what all pairs of devices have, and those that differ, one way each"),
                  field_as<Whole<std::uint32_t, 1>, kEstimates, &SetEstimates::exchange,
                           &ExchangeEstimate::rounds>("rounds",
                                                      "number of iterations per exchange, in which "
@@ -115,7 +136,7 @@ const Description<PlanRecord>& description<PlanRecord>() {
                                                      "neighbours; absent: there is none")
                      .if_any(),
                  field_as<GivenItems, kEstimates, &SetEstimates::exchange, &ExchangeEstimate::halo>(
-                     "halo_bytes")
+                     "halo_bytes", "sent to each neighbour per exchange")
                      .when([](const P& plan) { return plan.estimates.exchange.rounds > 0; })})
                 .when([](const P& plan) { return plan.estimates.exchange.any(); })})
            .when([](const P& plan) { return plan.work.has_value(); })},

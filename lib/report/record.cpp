@@ -52,6 +52,30 @@ RunRecord without_figures(const RunRecord& run) {
   return bare;
 }
 
+Nanos shown_time(const RunRecord& run) {
+  if (run.timeline.makespan > Nanos{}) return run.timeline.makespan;
+  return run.sample_index < run.samples.size() ? run.samples[run.sample_index] : Nanos{};
+}
+
+Report without_timelines(const Report& report) {
+  Report bare = report;
+  for (RunRecord& run : bare.runs) {
+    run.timeline = {};
+    run.telemetry_points.clear();
+    for (InvalidatedSample& sample : run.invalidated) sample.timeline = {};
+  }
+  return bare;
+}
+
+bool lacks_timelines(const Report& report) {
+  bool measured = false;
+  for (const RunRecord& run : report.runs) {
+    if (!run.timeline.commands.empty()) return false;
+    measured |= run.status == Status::ok && !run.link;
+  }
+  return measured;
+}
+
 bool is_links(const Report& report) {
   return !report.paths.empty() || (!report.runs.empty() && report.runs.front().link);
 }

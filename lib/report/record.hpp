@@ -59,6 +59,8 @@ struct PerDevice {
   double utilisation = 0;  // compute / T; meaningless if the parts are unknown
   Bytes bytes_resident = 0;
   std::optional<std::string> kernel_variant;  // if the suite has several: kernel, tile
+  // Demand of the whole problem on it; none: not known, or it took no part.
+  std::optional<Demand> demand;
   DeviceParts parts;
   // `alone` is their median; samples k of all cases were taken in one round.
   std::vector<Nanos> alone_samples;
@@ -78,6 +80,8 @@ struct WorkRecord {
   Bytes bytes_in = 0, bytes_out = 0;
   // Ceiling of roofline_fraction: "int32", "host link"; none: unknown.
   std::optional<std::string> ceiling{};
+  std::optional<Nanos> ceiling_time{};  // least time by that ceiling; none: unknown
+  LinkCeiling link{};                   // transfers that the ceiling takes into account
 };
 
 struct PlanChosen {  // the choice of `auto`
@@ -241,6 +245,9 @@ inline std::size_t asked_for(const RunRecord& run) {
 // that was measured.
 RunRecord without_figures(const RunRecord& run);
 
+// Returns the time of the sample shown, from its timeline if the file holds it; 0: there is none.
+Nanos shown_time(const RunRecord& run);
+
 // A thing whose clocks, power, load, ... were read.
 struct WatchedRecord {
   std::string of, source, reason;  // source: reader; empty: none, see reason
@@ -262,7 +269,8 @@ inline constexpr const char* kSameAsSize = "same";
 
 struct Report {
   bool complete = false;
-  std::string id;  // ties it to its journal; empty: none
+  bool timelines = true;  // whether its file holds timelines
+  std::string id;         // ties it to its journal; empty: none
   ToolInfo tool;
   // Host, cpu, os, loader, and variables that change what is measured.
   std::map<std::string, std::string> environment;
@@ -282,6 +290,12 @@ struct Report {
   std::vector<std::string> warnings;   // warnings that `links` printed
   std::optional<std::string> failure;  // reason why `links` ended early
 };
+
+// Returns the report without timelines and their readings of telemetry.
+Report without_timelines(const Report& report);
+
+// Tells whether cases were measured, and the file holds no timeline of them.
+bool lacks_timelines(const Report& report);
 
 // Tells whether `links` made the report, not `run` or `simulate`.
 bool is_links(const Report& report);

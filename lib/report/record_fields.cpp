@@ -1,11 +1,16 @@
 // The fields of result files: of the report, of its runs and of their parts.
 #include "lib/report/record_fields.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <charconv>
+#include <map>
 #include <utility>
 #include <variant>
 
 #include "lib/base/error.hpp"
+#include "lib/report/case_name.hpp"
 #include "lib/report/fault_words.hpp"
 #include "lib/report/metric_interval.hpp"
 #include "lib/report/table_writer.hpp"
@@ -68,17 +73,21 @@ template <>
 const Description<Summary>& description<Summary>() {
   static constexpr auto is_measured = [](const Summary& of, bool) { return of.n > 0; };
   static const Description<Summary> kSummary{
-      {field<&Summary::n>("n"), field<&Summary::min>("min").null_unless(is_measured),
-       field<&Summary::median>("median").null_unless(is_measured),
-       field<&Summary::mean>("mean").null_unless(is_measured),
-       field<&Summary::stdev>("stdev").null_unless(is_measured),
-       field<&Summary::mad>("mad").null_unless(is_measured),
+      {field<&Summary::n>("n", "number of samples").in("1"),
+       field<&Summary::min>("min", "shortest").null_unless(is_measured),
+       field<&Summary::median>("median", "median").null_unless(is_measured),
+       field<&Summary::mean>("mean", "arithmetic mean").null_unless(is_measured),
+       field<&Summary::stdev>("stdev", "standard deviation, of a sample (n - 1)")
+           .null_unless(is_measured),
+       field<&Summary::mad>("mad", "median of the absolute deviations from the median")
+           .null_unless(is_measured),
        computed<[](const Summary& of) {
          const auto bound = [&](Nanos time) { return of.n ? std::optional(time) : std::nullopt; };
          return std::vector{bound(of.ci95_low), bound(of.ci95_high)};
-       }>("ci95")
+       }>("ci95", "95 % interval of the median, from order statistics: low, high")
            .with_schema(R"({"minItems": 2, "maxItems": 2})")},
-      "all but n are null where n is 0, as it is of a case that is not ok",
+      "statistics of samples_ns; all but n are null where n is 0, as it is of a case that is not "
+      "ok",
       nullptr,
       [](const JsonReader& json, Summary& of) {
         const auto time = [&](const JsonReader& bound) {
@@ -92,6 +101,35 @@ const Description<Summary>& description<Summary>() {
         of.ci95_high = bounds[1];
       }};
   return kSummary;
+}
+
+constexpr std::int64_t kMostDemand = 1'000'000'000'000'000'000;  // operations, bytes
+
+template <>
+const Description<Demand>& description<Demand>() {
+  static const Description<Demand> kDemand{
+      {field_as<Finite<0, kMostDemand>, &Demand::fp32>(
+           "fp32_ops", "single precision; multiply-adds count as two")
+           .in("operations"),
+       field_as<Finite<0, kMostDemand>, &Demand::fp64>("fp64_ops", "double precision")
+           .in("operations"),
+       field_as<Finite<0, kMostDemand>, &Demand::int32>("int32_ops", "32-bit integers")
+           .in("operations"),
+       field_as<Finite<0, kMostDemand>, &Demand::memory_bytes>("memory_bytes",
+                                                               "bytes read and written")}};
+  return kDemand;
+}
+
+template <>
+const Description<LinkCeiling>& description<LinkCeiling>() {
+  static const Description<LinkCeiling> kLink{
+      {field_as<Finite<0, kMostDemand>, &LinkCeiling::bytes_up>("up_bytes", "to all devices"),
+       field_as<Finite<0, kMostDemand>, &LinkCeiling::bytes_down>("down_bytes", "from all devices"),
+       field_as<Finite<0, kMostDemand>, &LinkCeiling::up>("up_bytes_per_s",
+                                                          "measured; 0: not known"),
+       field_as<Finite<0, kMostDemand>, &LinkCeiling::down>("down_bytes_per_s",
+                                                            "measured; 0: not known")}};
+  return kLink;
 }
 
 namespace {
@@ -117,48 +155,78 @@ template <>
 const Description<PerDevice>& description<PerDevice>() {
   using Times = DeviceParts::ExchangeTimes;
   static const Description<PerDevice> kPerDevice{
-      {field<&PerDevice::device>("device"),
-       field<&PerDevice::alone>("alone_ns"),
+      {field<&PerDevice::device>("device", "its id"),
+       field<&PerDevice::alone>(
+           "alone_ns", "median time of the whole problem on this device alone; null: not measured"),
        field_as<Real<0>, &PerDevice::contention>(
            "contention",
            "how many times as long an item took its probe with the others at work as without them; "
            "absent: not known")
+           .in("x")
            .if_any(),
-       field<&PerDevice::parts, &DeviceParts::items>("items"),
-       field_as<Real<0, 1>, &PerDevice::share>("share"),
-       field<&PerDevice::parts, &DeviceParts::slices>("slices"),
-       field_as<Prediction, &PerDevice::predicted>("predicted_ns"),
-       part<&DeviceParts::busy>("busy_ns"),
-       part<&DeviceParts::upload>("upload_ns"),
-       part<&DeviceParts::compute>("compute_ns"),
-       part<&DeviceParts::download>("download_ns"),
-       part<&DeviceParts::launch>("launch_ns"),
-       part<&DeviceParts::sync>("sync_ns"),
-       part<&DeviceParts::idle>("idle_ns"),
+       field<&PerDevice::parts, &DeviceParts::items>("items", "items that it processed")
+           .in("items"),
+       field_as<Real<0, 1>, &PerDevice::share>("share", "items / all items").in("1"),
+       field<&PerDevice::parts, &DeviceParts::slices>("slices",
+                                                      "number of slices that it processed"),
+       field_as<Prediction, &PerDevice::predicted>(
+           "predicted_ns", "predicted end of its last command; null: not predicted"),
+       part<&DeviceParts::busy>("busy_ns", "union of its commands"),
+       part<&DeviceParts::upload>("upload_ns", "uploads under no kernel"),
+       part<&DeviceParts::compute>("compute_ns", "kernels"),
+       part<&DeviceParts::download>("download_ns", "downloads under no kernel or upload"),
+       part<&DeviceParts::launch>("launch_ns", "work in flight, and no command running"),
+       part<&DeviceParts::sync>("sync_ns",
+                                "waiting for other devices and for the merge, by the host clock"),
+       part<&DeviceParts::idle>("idle_ns", "without work, by the host clock"),
        part<&DeviceParts::wake>("wake_ns", "from the sample's begin until its worker's thread ran"),
-       field_as<Moment, &PerDevice::parts, &DeviceParts::residue>("residue_ns")
+       field_as<Moment, &PerDevice::parts, &DeviceParts::residue>(
+           "residue_ns",
+           "unaccounted time: makespan minus all other parts; negative: counted twice")
            .null_unless(parts_known),
-       part<&DeviceParts::finish>("finish_ns"),
-       part<&DeviceParts::transfer_hidden>("transfer_hidden_ns"),
-       part<&DeviceParts::transfer_total>("transfer_total_ns"),
-       part<&DeviceParts::exchange>("exchange_ns", "absent: it exchanges nothing").when(exchanges),
+       part<&DeviceParts::finish>(
+           "finish_ns", "end of its last command before the merge, since the sample began"),
+       part<&DeviceParts::transfer_hidden>("transfer_hidden_ns",
+                                           "of transfer_total_ns, under kernels"),
+       part<&DeviceParts::transfer_total>("transfer_total_ns",
+                                          "union of its uploads and downloads"),
+       part<&DeviceParts::exchange>(
+           "exchange_ns",
+           "exchanges with other devices, waiting included, under no other command; "
+           "absent: it exchanges nothing")
+           .when(exchanges),
        exchange_part<&Times::hidden>("exchange_hidden_ns", "of exchange_total_ns, under kernels"),
        exchange_part<&Times::total>("exchange_total_ns",
                                     "the union of its exchanges, waiting included"),
        exchange_part<&Times::waiting>("waiting_ns",
                                       "of exchange_ns, waiting for other devices or receiving"),
        field<&PerDevice::parts, &DeviceParts::bytes_sent>("bytes_sent", "to other devices")
+           .in("bytes")
            .when(exchanges),
-       field<&PerDevice::parts, &DeviceParts::bytes_received>("bytes_received").when(exchanges),
+       field<&PerDevice::parts, &DeviceParts::bytes_received>("bytes_received",
+                                                              "from other devices")
+           .in("bytes")
+           .when(exchanges),
        field<&PerDevice::parts, &DeviceParts::unknown>(
            "parts_reason", "why it is not known where its time went; absent: it is")
            .if_any(),
-       field_as<Real<0>, &PerDevice::utilisation>("utilisation").null_unless(parts_known),
-       field<&PerDevice::parts, &DeviceParts::bytes_in>("bytes_in"),
-       field<&PerDevice::parts, &DeviceParts::bytes_out>("bytes_out"),
-       field<&PerDevice::bytes_resident>("bytes_resident"),
+       field_as<Real<0>, &PerDevice::utilisation>("utilisation",
+                                                  "compute_ns / makespan of the sample")
+           .in("1")
+           .null_unless(parts_known),
+       field<&PerDevice::parts, &DeviceParts::bytes_in>("bytes_in", "uploaded in the sample")
+           .in("bytes"),
+       field<&PerDevice::parts, &DeviceParts::bytes_out>("bytes_out", "downloaded in the sample")
+           .in("bytes"),
+       field<&PerDevice::bytes_resident>("bytes_resident", "device memory allocated for the case")
+           .in("bytes"),
        field<&PerDevice::kernel_variant>("kernel_variant",
                                          "kernel and tile, where the suite has several")
+           .if_any(),
+       field<&PerDevice::demand>("demand",
+                                 "least work of the whole problem on this device, by the kinds "
+                                 "that calibrate measures, without transfers; absent: not known, "
+                                 "or it took no part")
            .if_any(),
        field<&PerDevice::alone_samples>(
            "alone_samples_ns",
@@ -200,8 +268,9 @@ const Description<Fault>& description<Fault>() {
       {field<&Fault::device>("device", "its id"),
        field<&Fault::kind>("kind", "hang: it did not answer in time")
            .with_schema(R"({"enum": ["error", "hang", "out_of_memory", "wrong_result"]})"),
-       field<&Fault::phase>("phase").with_schema(
-           R"({"enum": ["set_up", "warm_up", "probe", "sample", "merge", "publish", "verify",
+       field<&Fault::phase>("phase", "what the device was doing")
+           .with_schema(
+               R"({"enum": ["set_up", "warm_up", "probe", "sample", "merge", "publish", "verify",
               "clock"]})"),
        field<&Fault::what>("what", "the message"),
        computed<[](const Fault& fault) { return fault_sentence(fault, nullptr); }>(
@@ -214,11 +283,13 @@ const Description<Fault>& description<Fault>() {
                                 "from the device's last sign of life, or the submission of the "
                                 "command that failed, until it was found"),
        field<&Fault::recovery>("recovery_ns", "from then until others had finished what was lost"),
-       field<&Fault::items_lost>("items_lost", "given to it and without a result on the host"),
-       field<&Fault::items_redone>("items_redone", "of those, finished by others"),
+       field<&Fault::items_lost>("items_lost", "given to it and without a result on the host")
+           .in("items"),
+       field<&Fault::items_redone>("items_redone", "of those, finished by others").in("items"),
        field<&Fault::efficiency_before>("efficiency_before",
-                                        "of the case, with the devices it had before"),
-       field<&Fault::efficiency_after>("efficiency_after", "with those that were left"),
+                                        "of the case, with the devices it had before")
+           .in("1"),
+       field<&Fault::efficiency_after>("efficiency_after", "with those that were left").in("1"),
        field<&Fault::round>("round",
                             "of iterative work: how many iterations were done, as far as is known")
            .if_any(),
@@ -236,7 +307,7 @@ const Description<InvalidatedSample>& description<InvalidatedSample>() {
   using Sample = InvalidatedSample;
   static const Description<Sample> kSample{
       {field_as<Moment, &Sample::time>("time_ns", "including the recovery"),
-       field<&Sample::verify>("verify"),
+       field<&Sample::verify>("verify", "whether its result is right; off: not compared"),
        field_as<TextOrNull, &Sample::reason>("reason", "why it has no result; null: it has one"),
        field<&Sample::devices>("devices",
                                "ids of the devices it ran on: what indices in its timeline mean"),
@@ -244,7 +315,8 @@ const Description<InvalidatedSample>& description<InvalidatedSample>() {
            "samples_before",
            "how many samples of the case that a fault did not disturb were taken before it, those "
            "with devices that were lost later included; null: it was to warm up"),
-       field<&Sample::timeline>("timeline", "as the run's; null: it has no result")
+       field<&Sample::timeline>(
+           "timeline", "as the run's; null: it has no result, or the file holds no timelines")
            .null_unless([](const Sample& of, bool) { return of.timeline.devices > 0; })},
       "A sample in which a device was lost: no measure of the case, and in none of its figures.",
       "disturbed_sample",
@@ -261,7 +333,7 @@ const Description<RebalanceRecord::Move>& description<RebalanceRecord::Move>() {
   static const Description<Move> kMove{
       {field_as<Whole<std::uint32_t, 1>, &Move::round>("round",
                                                        "iterations done before this rebalancing"),
-       field<&Move::shares>("shares", "items of each device since")}};
+       field<&Move::shares>("shares", "items of each device since").in("items")}};
   return kMove;
 }
 
@@ -269,16 +341,17 @@ template <>
 const Description<RebalanceRecord>& description<RebalanceRecord>() {
   static const Description<RebalanceRecord> kBorders{
       {field<&RebalanceRecord::sample>("sample", "its place in samples_ns"),
-       field<&RebalanceRecord::first>("first", "items of each device at its beginning"),
-       field<&RebalanceRecord::moves>("moves").with_schema(R"({"minItems": 1})")}};
+       field<&RebalanceRecord::first>("first", "items of each device at its beginning").in("items"),
+       field<&RebalanceRecord::moves>("moves", "the rebalancings, in order")
+           .with_schema(R"({"minItems": 1})")}};
   return kBorders;
 }
 
 template <>
 const Description<ChainPhases::Stage>& description<ChainPhases::Stage>() {
   using Stage = ChainPhases::Stage;
-  static const Description<Stage> kStage{{field<&Stage::device>("device"),
-                                          field<&Stage::kernel>("kernel"),
+  static const Description<Stage> kStage{{field<&Stage::device>("device", "index into devices"),
+                                          field<&Stage::kernel>("kernel", "name of the kernel"),
                                           field<&Stage::time>("time_ns", "of a batch, the mean")}};
   return kStage;
 }
@@ -308,23 +381,28 @@ const Description<ChainPhases>& description<ChainPhases>() {
 template <>
 const Description<Findings::Figure>& description<Findings::Figure>() {
   static const Description<Findings::Figure> kFigure{
-      {field<&Findings::Figure::name>("name"), field<&Findings::Figure::value>("value")}};
+      {field<&Findings::Figure::name>("name", "what it is"),
+       field<&Findings::Figure::value>("value", "its value, in the unit that its name says, if any")
+           .in("1")}};
   return kFigure;
 }
 
 template <>
 const Description<Findings::Milestone>& description<Findings::Milestone>() {
   static const Description<Findings::Milestone> kMilestone{
-      {field<&Findings::Milestone::name>("name"), field<&Findings::Milestone::rounds>("rounds"),
-       field<&Findings::Milestone::time>("time_ns")}};
+      {field<&Findings::Milestone::name>("name", "what was reached"),
+       field<&Findings::Milestone::rounds>("rounds", "number of iterations until then"),
+       field<&Findings::Milestone::time>("time_ns",
+                                         "their part of the time of the median sample")}};
   return kMilestone;
 }
 
 template <>
 const Description<Findings::Curve>& description<Findings::Curve>() {
   static const Description<Findings::Curve> kCurve{
-      {field<&Findings::Curve::name>("name"), field<&Findings::Curve::rounds>("rounds"),
-       field<&Findings::Curve::values>("values")},
+      {field<&Findings::Curve::name>("name", "what it is"),
+       field<&Findings::Curve::rounds>("rounds", "numbers of iterations"),
+       field<&Findings::Curve::values>("values", "its value after each of them").in("1")},
       "",
       nullptr,
       [](const JsonReader& json, Findings::Curve& curve) {
@@ -337,11 +415,8 @@ const Description<Findings::Curve>& description<Findings::Curve>() {
 template <>
 const Description<Findings>& description<Findings>() {
   static const Description<Findings> kFindings{
-      {field<&Findings::figures>("figures"),
-       field<&Findings::milestones>(
-           "milestones",
-           "what was reached after a number of iterations; time_ns: their part of the median "
-           "sample's time"),
+      {field<&Findings::figures>("figures", "single values, such as an error"),
+       field<&Findings::milestones>("milestones", "what was reached after a number of iterations"),
        field<&Findings::curves>("curves", "values after numbers of iterations")}};
   return kFindings;
 }
@@ -349,7 +424,9 @@ const Description<Findings>& description<Findings>() {
 template <>
 const Description<VerifyRecord>& description<VerifyRecord>() {
   static const Description<VerifyRecord> kVerify{
-      {field<&VerifyRecord::status>("status"), field<&VerifyRecord::method>("method"),
+      {field<&VerifyRecord::status>("status",
+                                    "whether the result is right; off: it was not compared"),
+       field<&VerifyRecord::method>("method", "how it was verified"),
        field<&VerifyRecord::digest>("digest", "the merged result in lower-case hex")
            .with_schema(R"({"pattern": "^[0-9a-f]*$"})"),
        field<&VerifyRecord::checked>(
@@ -367,19 +444,32 @@ const Description<VerifyRecord>& description<VerifyRecord>() {
 template <>
 const Description<WorkRecord>& description<WorkRecord>() {
   static const Description<WorkRecord> kWork{
-      {field<&WorkRecord::items>("items"),
+      {field<&WorkRecord::items>("items", "number of items that are split among the devices")
+           .in("items"),
        field<&WorkRecord::unit, &ItemUnit::name>("unit",
                                                  "what the items are to a user; absent: items")
            .if_any(),
        field<&WorkRecord::unit, &ItemUnit::count>("units",
                                                   "how many of these; absent: as many as items")
+           .in("1")
            .if_any(),
-       field_as<Real<0>, &WorkRecord::ops>("ops"), field<&WorkRecord::bytes_in>("bytes_in"),
-       field<&WorkRecord::bytes_out>("bytes_out"),
+       field_as<Real<0>, &WorkRecord::ops>("ops", "operations, in what rate.unit counts per second")
+           .in("1"),
+       field<&WorkRecord::bytes_in>("bytes_in", "size of the input").in("bytes"),
+       field<&WorkRecord::bytes_out>("bytes_out", "size of the result").in("bytes"),
        field<&WorkRecord::ceiling>(
            "roof", "what roofline_fraction is a fraction of; absent where no ceiling is known")
            .if_any()
-           .with_schema(R"({"enum": ["fp32", "fp64", "int32", "memory", "host link"]})")}};
+           .with_schema(R"({"enum": ["fp32", "fp64", "int32", "memory", "host link"]})"),
+       field<&WorkRecord::ceiling_time>(
+           "roof_ns",
+           "least time by that ceiling; roofline_fraction is it / the median time. Each device "
+           "takes demand / rate (devices[].capability) for the kind of work that takes it longest; "
+           "all together take 1 / the sum of 1 / these times, or the time of the host link if that "
+           "is longer. Absent where no ceiling is known")
+           .if_any(),
+       field<&WorkRecord::link>("host_link", "transfers that roof_ns includes; absent: none")
+           .if_any()}};
   return kWork;
 }
 
@@ -387,17 +477,18 @@ template <>
 const Description<DoubtfulMetric>& description<DoubtfulMetric>() {
   using Doubt = DoubtfulMetric;
   static const Description<Doubt> kDoubt{
-      {computed<[](const Doubt& doubt) { return doubt.metric; }>("metric"),
-       field<&Doubt::limit>("limit", "what it can be at best"),
+      {computed<[](const Doubt& doubt) { return doubt.metric; }>("metric", "its name in metrics"),
+       field<&Doubt::limit>("limit", "what it can be at best").in("that of the metric"),
        computed<[](const Doubt& doubt) {
          return std::vector{doubt.interval.low, doubt.interval.high};
-       }>("interval", "95 %, by round")
+       }>("interval", "95 % interval of the metric, by round: low, high")
+           .in("that of the metric")
            .with_schema(R"({"minItems": 2, "maxItems": 2})"),
        field<&Doubt::slight>("slight", "beyond by no more than medians of the same work differ"),
        field<&Doubt::beyond_noise>(
            "beyond_noise",
            "its whole interval is: the case is not ranked, and no requirement is met by it"),
-       field<&Doubt::reason>("reason")}};
+       field<&Doubt::reason>("reason", "a sentence")}};
   return kDoubt;
 }
 
@@ -419,10 +510,13 @@ const Description<Metrics>& description<Metrics>() {
             JsonValue object = object_schema("");
             for (const MetricInfo& metric : all_metrics())
               add_property(object, metric.name, !metric.optional,
-                           described(number_schema({}, {}), metric.definition, nullptr));
+                           described(number_schema({}, {}), metric.definition,
+                                     fmt::format(R"({{"unit": "{}"}})", metric.unit).c_str()));
             return object;
           })},
-      "null: undefined, as balance is for one device"};
+      "null: undefined, as balance is for one device. T is the time of the sample shown; speedup, "
+      "efficiency, karp_flatt, prediction_error and roofline_fraction are of the median of all "
+      "samples"};
   return kMetrics;
 }
 
@@ -440,10 +534,10 @@ void check_samples(const JsonReader& json, const std::vector<Fault>& faults,
 }
 
 const Field<RunRecord> kTimeline{
-    "timeline", "null: the case is not ok",
+    "timeline", "null: the case is not ok, or the file holds no timelines (--no-timeline)",
     [](const Field<RunRecord>&, const RunRecord& run, JsonValue& object) {
       JsonValue shown;
-      if (run.status == Status::ok) {
+      if (run.status == Status::ok && run.timeline.devices > 0) {
         shown = Kind<Timeline>::write(run.timeline);
         put_points(run.telemetry_points, shown);
       }
@@ -528,9 +622,9 @@ template <>
 const Description<LinkRecord::Share>& description<LinkRecord::Share>() {
   using Share = LinkRecord::Share;
   static const Description<Share> kShare{
-      {field<&Share::device>("device"),
-       field<&Share::bytes>("bytes",
-                            "bytes that it sent per sample, or moved from and to the host"),
+      {field<&Share::device>("device", "its id"),
+       field<&Share::bytes>("bytes", "bytes that it sent per sample, or moved from and to the host")
+           .in("bytes"),
        field<&Share::samples>("samples_ns", "until this device had ended")}};
   return kShare;
 }
@@ -548,7 +642,8 @@ const Description<LinkRecord>& description<LinkRecord>() {
            "a copy there; mixed: pairs differ; null: between host and devices")
            .with_schema(R"({"enum": ["direct", "staged", "host", "mixed", null]})"),
        field<&Link::bytes>("bytes",
-                           "moved per sample in total, or bytes of a collective's elements"),
+                           "moved per sample in total, or bytes of a collective's elements")
+           .in("bytes"),
        field_as<Whole<std::uint64_t, 1, 1'000'000>, &Link::calls>(
            "calls", "enqueued together; a sample is the time of one of them"),
        field<&Link::wrong>("wrong",
@@ -560,36 +655,50 @@ const Description<LinkRecord>& description<LinkRecord>() {
 template <>
 const Description<LinkPath>& description<LinkPath>() {
   static const Description<LinkPath> kPath{
-      {field<&LinkPath::from>("from"), field<&LinkPath::to>("to"), field<&LinkPath::path>("path")}};
+      {field<&LinkPath::from>("from", "source: id of a device"),
+       field<&LinkPath::to>("to", "destination: id of a device"),
+       field<&LinkPath::path>("path", "how data gets there")}};
   return kPath;
 }
 
 template <>
 const Description<RunRecord>& description<RunRecord>() {
   static const Description<RunRecord> kRun{
-      {field<&RunRecord::suite>("suite"),
+      {computed<case_name>("case",
+                           "its name, as in the rows of compare --json; absent in older files")
+           .if_any(),
+       field<&RunRecord::suite>("suite", "what is computed; of links: links, or the collective"),
        field<&RunRecord::size_name>("size_name", "the parameter that is the size").if_any(),
-       field<&RunRecord::params>("params", "numbers are numbers"),
-       field<&RunRecord::strategy>("strategy"),
-       field<&RunRecord::strategy_params>("strategy_params"),
+       field<&RunRecord::params>(
+           "params", "parameters of the problem by name, its size among them; numbers are numbers"),
+       field<&RunRecord::strategy>("strategy", "how work is split among the devices"),
+       field<&RunRecord::strategy_params>("strategy_params", "parameters of the strategy by name"),
        field<&RunRecord::devices>("devices", "ids of the set it was measured on, unused ones too"),
        computed<asked_for, &RunRecord::devices_asked>("devices_asked",
                                                       "how many it was asked for: more than it has "
                                                       "when some were lost before it was measured"),
        field<&RunRecord::mode>("mode", "resident, end_to_end, or a mode of the suite's own")
            .with_schema(R"({"pattern": "^[a-z_]+$"})"),
-       field<&RunRecord::status>("status"),
+       field<&RunRecord::status>("status", "only a case that is ok has figures"),
        field<&RunRecord::reason>("reason", "why not ok"),
        field<&RunRecord::link>("link", "what a case of links moved; absent: the case split work")
            .if_any(),
        group<RunRecord>(
-           "setup_ns", "null: that was not done for a case that is not ok",
-           {field<&RunRecord::setup, &SetupTimes::build>("build").null_unless(is_set_up),
-            field<&RunRecord::setup, &SetupTimes::alloc>("alloc").null_unless(is_set_up),
-            field<&RunRecord::setup, &SetupTimes::pin>("pin").null_unless(is_set_up),
-            field<&RunRecord::setup, &SetupTimes::upload>("upload").null_unless(is_set_up)})
+           "setup_ns",
+           "before the first sample, in none of its times; null: not done for a case that is not "
+           "ok",
+           {field<&RunRecord::setup, &SetupTimes::build>("build", "kernels, on the slowest device")
+                .null_unless(is_set_up),
+            field<&RunRecord::setup, &SetupTimes::alloc>("alloc", "buffers, on the slowest device")
+                .null_unless(is_set_up),
+            field<&RunRecord::setup, &SetupTimes::pin>("pin",
+                                                       "pinning of the memory of the problem")
+                .null_unless(is_set_up),
+            field<&RunRecord::setup, &SetupTimes::upload>(
+                "upload", "inputs that stay on the devices, on the slowest device")
+                .null_unless(is_set_up)})
            .only_if(splits),
-       field<&RunRecord::samples>("samples_ns"),
+       field<&RunRecord::samples>("samples_ns", "time of every sample, in order"),
        field_as<Each<Whole<std::uint32_t, 1>>, &RunRecord::sample_runs>(
            "sample_runs",
            "the number of the run that took each sample, counted from 1, where a run was resumed; "
@@ -601,7 +710,7 @@ const Description<RunRecord>& description<RunRecord>() {
            if (sample.devices.empty()) sample.devices = run.devices;
          return samples;
        },
-                &RunRecord::invalidated>("disturbed_samples")
+                &RunRecord::invalidated>("disturbed_samples", "samples in which a device failed")
            .only_if(splits),
        field<&RunRecord::sample_index>("sample_index",
                                        "the sample nearest the median, of those that the last run "
@@ -610,20 +719,27 @@ const Description<RunRecord>& description<RunRecord>() {
            .null_unless(is_ok)
            .only_if(splits),
        field<&RunRecord::time>("time_ns"),
-       field<&RunRecord::work>("work"),
-       group<RunRecord>("rate", "",
-                        {field_as<Real<0>, &RunRecord::rate>("value").null_unless(has_rate),
-                         field<&RunRecord::rate_unit>("unit")}),
-       field<&RunRecord::merge>("merge_ns", "null: the case is not ok")
+       field<&RunRecord::work>("work", "size of the problem"),
+       group<RunRecord>("rate", "speed of the case",
+                        {field_as<Real<0>, &RunRecord::rate>(
+                             "value", "work.ops / median time; null: not ok, or unknown")
+                             .in("that of rate.unit")
+                             .null_unless(has_rate),
+                         field<&RunRecord::rate_unit>("unit", "what the rate counts, per second")}),
+       field<&RunRecord::merge>(
+           "merge_ns", "merging partial results, of the sample shown; null: the case is not ok")
            .null_unless(is_ok)
            .only_if(splits),
-       group<RunRecord>("plan", "",
-                        {field<&RunRecord::plan, &PlanRecord::decision>("decision_ns",
-                                                                        "null: the case is not ok")
-                             .null_unless(is_ok),
-                         spread<&RunRecord::plan>()})
+       group<RunRecord>(
+           "plan", "the prediction and what it was made from",
+           {field<&RunRecord::plan, &PlanRecord::decision>(
+                "decision_ns",
+                "time spent by the strategy in the sample shown; null: the case is not ok")
+                .null_unless(is_ok),
+            spread<&RunRecord::plan>()})
            .only_if(splits),
-       field<&RunRecord::per_device>("per_device").only_if(splits),
+       field<&RunRecord::per_device>("per_device", "one entry for each of devices, in their order")
+           .only_if(splits),
        field<&RunRecord::metrics>("metrics").only_if(splits),
        computed<doubtful_metrics>(
            "doubtful_metrics", "metrics that are beyond what they can be at best; absent: none is")
@@ -641,7 +757,7 @@ const Description<RunRecord>& description<RunRecord>() {
            .if_any()
            .with_schema(R"({"minItems": 1})"),
        group<RunRecord>(
-           "bottleneck", "",
+           "bottleneck", "what limits the sample shown",
            {computed<[](const RunRecord& run) {
               return run.status == Status::ok ? run.bottleneck.name : std::string("unknown");
             },
@@ -653,23 +769,32 @@ const Description<RunRecord>& description<RunRecord>() {
                          "free_transfers", "free_exchange", "free_launches", "free_merge",
                          "free_granularity", "free_contention", "perfect_occupancy"]})"),
             group<RunRecord>(
-                "what_if_ns", "",
-                {field<&RunRecord::bottleneck, &Bottleneck::perfect_balance>("perfect_balance"),
-                 field<&RunRecord::bottleneck, &Bottleneck::free_transfers>("free_transfers"),
-                 field<&RunRecord::bottleneck, &Bottleneck::free_launches>("free_launches"),
-                 field<&RunRecord::bottleneck, &Bottleneck::free_merge>("free_merge"),
+                "what_if_ns", "predicted time of the sample if one cost were gone; null: unknown",
+                {field<&RunRecord::bottleneck, &Bottleneck::perfect_balance>(
+                     "perfect_balance", "all devices finish together"),
+                 field<&RunRecord::bottleneck, &Bottleneck::free_transfers>(
+                     "free_transfers", "uploads and downloads take no time"),
+                 field<&RunRecord::bottleneck, &Bottleneck::free_launches>(
+                     "free_launches", "commands follow each other without gaps"),
+                 field<&RunRecord::bottleneck, &Bottleneck::free_merge>(
+                     "free_merge", "there is nothing to merge"),
                  field<&RunRecord::bottleneck, &Bottleneck::free_exchange>(
-                     "free_exchange", "absent: devices exchange nothing")
+                     "free_exchange", "exchanges take no time; absent: devices exchange nothing")
                      .if_any(),
                  field<&RunRecord::bottleneck, &Bottleneck::free_granularity>(
-                     "free_granularity", "absent: pieces are small enough")
+                     "free_granularity",
+                     "work can be split at any point; absent: pieces are small enough")
                      .if_any(),
                  field<&RunRecord::bottleneck, &Bottleneck::free_contention>(
-                     "free_contention", "absent: not known, or fewer than two devices had work")
+                     "free_contention",
+                     "kernels take no longer than alone; absent: not known, or fewer than two "
+                     "devices had work")
                      .if_any(),
                  field<&RunRecord::bottleneck, &Bottleneck::perfect_occupancy>(
                      "perfect_occupancy",
-                     "absent: not known, or fewer than two devices had work, or not all are GPUs")
+                     "kernels take no longer per item than on the whole problem; absent: not "
+                     "known, or "
+                     "fewer than two devices had work, or not all are GPUs")
                      .if_any(),
                  field<&RunRecord::bottleneck, &Bottleneck::unexplained>(
                      "unexplained",
@@ -677,15 +802,17 @@ const Description<RunRecord>& description<RunRecord>() {
                      "or a device was not measured alone")
                      .if_any()})})
            .only_if(splits),
-       field<&RunRecord::verify>("verify"),
-       faults_of<&RunRecord::faults>(""),
-       field<&RunRecord::warnings>("warnings"),
+       field<&RunRecord::verify>("verify", "verification of the result"),
+       faults_of<&RunRecord::faults>("failures of devices during the case"),
+       field<&RunRecord::warnings>("warnings", "why figures may mislead, a sentence each"),
        field_as<Real<0>, &RunRecord::noise_floor>(
            "noise_floor",
            "so far, as a share, medians of this work on these devices lie apart from one "
            "measurement to the next, by calibrate; absent: not known")
+           .in("1")
            .if_any(),
-       field<&RunRecord::telemetry>("telemetry", "null: nothing was read")
+       field<&RunRecord::telemetry>("telemetry",
+                                    "readings during all samples; null: nothing was read")
            .null_unless([](const RunRecord&, bool zero) { return !zero; })
            .only_if(splits),
        kTimeline.only_if(splits)},
@@ -712,17 +839,19 @@ struct Kind<ClockOffset> {
     return {Nanos{bounds.front()}, Nanos{bounds.back()}};
   }
   static JsonValue schema(JsonValue&) {
-    return described(list_schema(whole_schema({})), "it lies between these two",
-                     R"({"minItems": 2, "maxItems": 2})");
+    return described(list_schema(whole_schema({})), "", R"({"minItems": 2, "maxItems": 2})");
   }
 };
 
 template <>
 const Description<NodeRecord>& description<NodeRecord>() {
   static const Description<NodeRecord> kNode{
-      {field<&NodeRecord::node>("node", "its rank"), field<&NodeRecord::host>("host"),
-       field<&NodeRecord::begin>("offset_begin_ns",
-                                 "the clock of node 0 minus its own, when the run began: bounds"),
+      {field<&NodeRecord::node>("node", "its rank"),
+       field<&NodeRecord::host>("host", "name of the machine"),
+       field<&NodeRecord::begin>(
+           "offset_begin_ns",
+           "the clock of node 0 minus its own, when the run began, lies between these "
+           "two; null: not known"),
        field<&NodeRecord::end>("offset_end_ns", "the same after the last group"),
        field<&NodeRecord::lost>("lost", "why it was lost; null: it was not")}};
   return kNode;
@@ -732,15 +861,16 @@ template <>
 const Description<ClusterRecord>& description<ClusterRecord>() {
   static const Description<ClusterRecord> kCluster{
       {field<&ClusterRecord::library>("library", "what carried their messages"),
-       field<&ClusterRecord::nodes>("nodes")}};
+       field<&ClusterRecord::nodes>("nodes", "one entry per rank")}};
   return kCluster;
 }
 
 template <>
 const Description<ToolInfo>& description<ToolInfo>() {
-  static const Description<ToolInfo> kTool{{field<&ToolInfo::version>("version"),
-                                            field<&ToolInfo::git>("git"),
-                                            field<&ToolInfo::argv>("argv")}};
+  static const Description<ToolInfo> kTool{
+      {field<&ToolInfo::version>("version", "version of mgpu-bench"),
+       field<&ToolInfo::git>("git", "commit that it was built from"),
+       field<&ToolInfo::argv>("argv", "command line")}};
   return kTool;
 }
 
@@ -752,7 +882,8 @@ const Description<WatchedRecord>& description<WatchedRecord>() {
            "source",
            "NVML, sysfs, procfs; host: the host's figures are the device's; null: none, reason "
            "says why"),
-       field_as<TextOrNull, &WatchedRecord::reason>("reason")}};
+       field_as<TextOrNull, &WatchedRecord::reason>("reason",
+                                                    "why there is no source; null: there is one")}};
   return kWatched;
 }
 
@@ -767,10 +898,52 @@ struct RunOfReport : Kind<RunRecord> {
 
 }  // namespace
 
+namespace {
+
+// Facts of the machine, which are texts in the record; some are numbers in the file.
+struct EnvironmentFacts {
+  static JsonValue write(const std::map<std::string, std::string>& facts) {
+    JsonValue object = json_object();
+    for (const auto& [name, text] : facts) {
+      const bool is_number = name == "cores" || name == "memory_bytes";
+      if (const auto whole = number_of<std::int64_t>(text); is_number && whole)
+        put(object, name, *whole);
+      else if (const auto real = number_of<double>(text); is_number && real)
+        put(object, name, *real);
+      else
+        put(object, name, text);
+    }
+    return object;
+  }
+  static std::map<std::string, std::string> read(const JsonReader& json) {
+    std::map<std::string, std::string> facts;
+    json.members([&](const std::string& name, const JsonReader& value) {
+      facts[name] = value.is_number() ? param_text(Kind<ParamValue>::read(value)) : value.string();
+    });
+    return facts;
+  }
+  static JsonValue schema(JsonValue&) {
+    return map_schema(json_object({{"type", json_list({"string", "number"})}}));
+  }
+
+ private:
+  // Returns the number, if it is all of the text.
+  template <typename T>
+  static std::optional<T> number_of(const std::string& text) {
+    T number{};
+    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+    return error == std::errc() && end == text.data() + text.size() ? std::optional(number)
+                                                                    : std::nullopt;
+  }
+};
+
+}  // namespace
+
 template <>
 const Description<SummaryLine>& description<SummaryLine>() {
   static const Description<SummaryLine> kLine{
-      {field<&SummaryLine::title>("title"), field<&SummaryLine::text>("text")}};
+      {field<&SummaryLine::title>("title", "title of the table"),
+       field<&SummaryLine::text>("text", "sentences")}};
   return kLine;
 }
 
@@ -784,13 +957,17 @@ const Description<Report>& description<Report>() {
                           "by which the journal next to the file until the run is "
                           "complete knows it")
            .if_any(),
-       field<&Report::tool>("tool"),
+       field<&Report::tool>(
+           "tool", "the program that measured; of a merged file: all of its versions and commits"),
        field<&Report::started>("started",
                                "when the measurements began, RFC 3339 in UTC; of a run that was "
                                "resumed, the first time")
            .if_any()
            .with_schema(R"({"format": "date-time"})"),
-       field<&Report::environment>("environment"),
+       field_as<EnvironmentFacts, &Report::environment>(
+           "environment",
+           "facts of the machine and variables that change what is measured; cores and "
+           "memory_bytes are numbers, in older files texts"),
        field<&Report::options>(
            "options",
            "options of run that say how samples were taken, given or by default, by name, with _ "
@@ -800,18 +977,21 @@ const Description<Report>& description<Report>() {
                                 "by suite, the parameters of a case where nothing is asked for, "
                                 "without sizes: titles leave these out")
            .if_any(),
-       field<&Report::devices>("devices"),
+       field<&Report::devices>("devices", "devices of the run, in the order of their ranks"),
        field<&Report::cluster>("cluster",
                                "the ranks of a run on several; absent: it was one process")
            .if_any(),
        group<Report>("telemetry",
                      "what was looked at while samples ran, and how often; null: nothing was, "
                      "telemetry_reason says why",
-                     {field<&Report::telemetry, &TelemetryRecord::interval>("interval_ns"),
-                      field<&Report::telemetry, &TelemetryRecord::watched>("watched")})
+                     {field<&Report::telemetry, &TelemetryRecord::interval>(
+                          "interval_ns", "time between two readings"),
+                      field<&Report::telemetry, &TelemetryRecord::watched>(
+                          "watched", "the host and each device")})
            .null_unless(
                [](const Report& report, bool) { return report.telemetry.interval > Nanos{}; }),
-       field_as<TextOrNull, &Report::telemetry, &TelemetryRecord::reason>("telemetry_reason"),
+       field_as<TextOrNull, &Report::telemetry, &TelemetryRecord::reason>(
+           "telemetry_reason", "why telemetry is null; null: it is not"),
        faults_of<&Report::faults>("of no case: devices that could not be opened or set up"),
        field<&Report::exchange_notes>(
            "exchange_notes",
@@ -820,7 +1000,7 @@ const Description<Report>& description<Report>() {
            .if_any(),
        field<&Report::paths>("paths", "path of each ordered pair of devices, as links found it")
            .if_any(),
-       field_as<Each<RunOfReport>, &Report::runs>("runs"),
+       field_as<Each<RunOfReport>, &Report::runs>("runs", "the cases"),
        field<&Report::warnings>("warnings", "warnings that links printed").if_any(),
        field<&Report::failure>("failure", "reason why links ended early").if_any(),
        computed<[](const Report& report) { return summary_of(report); }>(

@@ -47,7 +47,10 @@ void check_length(const Report& report) {
 
 }  // namespace
 
-JsonValue report_value(const Report& report) { return Kind<Report>::write(report); }
+JsonValue report_value(const Report& report) {
+  if (report.timelines) return Kind<Report>::write(report);
+  return Kind<Report>::write(without_timelines(report));
+}
 
 Report read_report_value(const JsonReader& json) {
   json.expect(json.is_object(), "a JSON object");

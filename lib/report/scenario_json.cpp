@@ -646,6 +646,10 @@ Scenario scenario_of(const Report& report, std::size_t index, Figures figures) {
     ++scenario.node_devices.back();
   }
   check_extent(scenario);
+  if (figures == Figures::measured && run.status == Status::ok && run.timeline.devices == 0)
+    throw Error(ErrorKind::input,
+                "the file holds no timeline (--no-timeline), from which device speeds would be "
+                "taken; use --as-predicted");
   if (figures == Figures::measured) correct(scenario, run);
   check_extent(scenario);
   return scenario;

@@ -107,10 +107,10 @@ std::string held_back(const RunRecord& run, const std::string& whom, bool exact)
         "What holds {} back is not known, as time stamps of its commands cannot be right.", whom);
   for (const Words& w : words) {
     const std::optional<Nanos> time = run.bottleneck.*w.time;
-    if (run.bottleneck.name != w.name || !time || run.timeline.makespan <= Nanos{}) continue;
+    if (run.bottleneck.name != w.name || !time || shown_time(run) <= Nanos{}) continue;
     // The what-if is of the sample shown; it is scaled to the median that the sentence gives.
     const double left =
-        static_cast<double>(time->count()) / static_cast<double>(run.timeline.makespan.count());
+        static_cast<double>(time->count()) / static_cast<double>(shown_time(run).count());
     const double saved = seconds(run.time.median) * (1 - left);
     const bool hidden = !exact && saved < seconds(run.time.ci95_high - run.time.ci95_low) / 2;
     return fmt::format("What holds {} back most: {} {} ({:.0f} % less{}).", whom, w.what,
@@ -317,7 +317,7 @@ std::vector<std::string> about_one_device(const RunGroup& group, const Finding& 
   std::vector<std::string> sentences = {
       fmt::format("Device {} alone takes {} ({}){}.", device, time, names[finding.row],
                   best.devices.size() > 1 ? "; no split was measured" : "")};
-  if (!best.timeline.commands.empty()) sentences.push_back(held_back(best, "it", exact));
+  if (!best.per_device.empty()) sentences.push_back(held_back(best, "it", exact));
   return sentences;
 }
 
@@ -458,7 +458,7 @@ std::vector<std::string> verdict_of(const RunGroup& group, bool exact) {
                                                   alone, what_helps(group)));
   }
   std::vector<std::string> sentences = {first};
-  if (!split.timeline.commands.empty()) sentences.push_back(held_back(split, whom, exact));
+  if (!split.per_device.empty()) sentences.push_back(held_back(split, whom, exact));
   return sentences;
 }
 

@@ -84,7 +84,7 @@ GroupScales scales_of(const RunGroup& group) {
 }
 
 std::string largest_residue(const RunRecord& run) {
-  const auto makespan = static_cast<double>(run.timeline.makespan.count());
+  const auto makespan = static_cast<double>(shown_time(run).count());
   if (run.per_device.empty() || makespan <= 0) return "-";
   double worst = 0;
   for (const PerDevice& p : run.per_device)
@@ -357,7 +357,7 @@ std::string devices_table(const RunGroup& group, const TableStyle& style) {
                    share_percent(shares, i), time(parts.busy),    time(parts.upload),
                    time(parts.compute),      time(parts.download)};
       if (exchanges) row.cells.push_back(time(parts.exchange));
-      row.cells.push_back(time(run.timeline.makespan - parts.busy));
+      row.cells.push_back(time(shown_time(run) - parts.busy));
     }
   }
   if (rows.empty()) return "";

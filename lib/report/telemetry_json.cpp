@@ -8,8 +8,9 @@ namespace mgpu {
 template <>
 const Description<GaugeFigures>& description<GaugeFigures>() {
   static const Description<GaugeFigures> kFigures{
-      {field<&GaugeFigures::min>("min"), field<&GaugeFigures::mean>("mean"),
-       field<&GaugeFigures::max>("max")},
+      {field<&GaugeFigures::min>("min", "smallest reading").in("that of the gauge"),
+       field<&GaugeFigures::mean>("mean", "mean of the readings").in("that of the gauge"),
+       field<&GaugeFigures::max>("max", "largest reading").in("that of the gauge")},
       "",
       "gauge"};
   return kFigures;
@@ -25,7 +26,8 @@ const Description<TelemetryFigures>& description<TelemetryFigures>() {
            "throttle", "why clocks were held down")
            .with_schema(R"({"items": {"enum": ["power cap", "thermal", "power brake",
 "hardware slowdown", "sync boost"]}})"),
-       field<&Of::throttled_samples>("throttled_samples"),
+       field<&Of::throttled_samples>("throttled_samples",
+                                     "number of samples in which a reading said so"),
        field<&Of::energy_j>("energy_j",
                             "of a sample of 1 s or more on average, by the counter "
                             "interpolated at its ends"),
@@ -48,7 +50,9 @@ const Description<TelemetryFigures>& description<TelemetryFigures>() {
            [](const Field<Of>&, JsonValue& definitions) {
              JsonValue object = object_schema("");
              for (const GaugeInfo& gauge : kGaugeTable)
-               add_property(object, gauge.name, false, Kind<GaugeFigures>::schema(definitions));
+               add_property(
+                   object, gauge.name, false,
+                   described(Kind<GaugeFigures>::schema(definitions), gauge.meaning, nullptr));
              return object;
            })},
       "Of the host or one device during the samples of the case; figures that cannot be read are "

@@ -225,8 +225,10 @@ JsonValue tables_schema(const Field<Timeline>&, JsonValue&) {
   };
   JsonValue object = object_schema(""), columns = object_schema("");
   for (const Table& table : kTables)
-    add_property(columns, table.name, table.always, list_schema(type_schema("string")));
-  add_property(object, "columns", true, std::move(columns));
+    add_property(columns, table.name, table.always,
+                 described(list_schema(type_schema("string")), "in their order", nullptr));
+  add_property(object, "columns", true,
+               described(std::move(columns), "names of the cells of each table", nullptr));
   for (const Table& table : kTables)
     add_property(object, table.name, table.always,
                  described(list_schema(list_schema(json_object(
@@ -240,15 +242,16 @@ JsonValue tables_schema(const Field<Timeline>&, JsonValue&) {
 template <>
 const Description<Timeline>& description<Timeline>() {
   static const Description<Timeline> kTimeline{
-      {field_as<Whole<std::size_t, 0, UINT32_MAX>, &Timeline::devices>("devices"),
-       field<&Timeline::makespan>("makespan_ns"),
+      {field_as<Whole<std::size_t, 0, UINT32_MAX>, &Timeline::devices>("devices",
+                                                                       "number of devices"),
+       field<&Timeline::makespan>("makespan_ns", "time of the sample"),
        field<&Timeline::uncertainty>("uncertainty_ns",
                                      "of each device's clock: its commands lie where they do plus "
                                      "or minus this; empty: not known"),
        group<Timeline>(
-           "merge", "",
-           {field_as<Moment, &Timeline::merge_begin>("begin_ns"),
-            field_as<Moment, &Timeline::merge_end>("end_ns"),
+           "merge", "merging of partial results",
+           {field_as<Moment, &Timeline::merge_begin>("begin_ns", "since the sample began"),
+            field_as<Moment, &Timeline::merge_end>("end_ns", "since the sample began"),
             field<&Timeline::merged_on>("on", "index into the run's devices; null: the host")}),
        many<Timeline>(put_tables, read_tables, tables_schema)},
       "Sample number sample_index as tables of rows; times are nanoseconds since it began. Cells "

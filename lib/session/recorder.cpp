@@ -182,6 +182,8 @@ class Recorder {
     for (const std::size_t i : set) input.alone.push_back(alone(i));
     if (const auto ceiling = ceiling_of_case(the_case); ceiling && time > 0) {
       run.work.ceiling = ceiling->kind;
+      run.work.ceiling_time = from_seconds(ceiling->seconds);
+      run.work.link = ceiling->link;
       input.roofline_fraction = ceiling->seconds / time;
     }
     run.metrics = compute_metrics(run.timeline, parts, input);
@@ -340,6 +342,10 @@ class Recorder {
                            ? seconds(parts.compute) / seconds(run.timeline.makespan)
                            : 0;
     mine.bytes_resident = group_.prepared[i].cost.allocated;
+    const auto& took_part = the_case.devices;
+    if (i < given_.ceilings.size() && given_.ceilings[i] && given_.ceilings[i]->demand.any() &&
+        std::find(took_part.begin(), took_part.end(), i) != took_part.end())
+      mine.demand = given_.ceilings[i]->demand;
     if (!group_.prepared[i].kernel_variant.empty())
       mine.kernel_variant = group_.prepared[i].kernel_variant;
     return mine;
@@ -410,9 +416,9 @@ RecordedGroup recorded(const GroupRequest& request) {
   const auto& known = request.options.calibration.devices;
   for (std::size_t i = 0; i < request.devices.size(); ++i) {
     std::optional<DeviceCeiling>& ceiling = group.ceilings.emplace_back();
-    if (OpenDevice* const open = request.devices[i].open.get();
-        open != nullptr && i < known.size() && known[i])
-      ceiling = {*known[i], request.workload.demand(open->resources().traits())};
+    if (OpenDevice* const open = request.devices[i].open.get(); open != nullptr)
+      ceiling = {i < known.size() && known[i] ? *known[i] : Capability{},
+                 request.workload.demand(open->resources().traits())};
   }
   return group;
 }

@@ -19,7 +19,7 @@ struct RecordedGroup {
   const Shape& shape;
   ItemCost cost;  // in this mode
   std::span<const SessionDevice> devices;
-  std::vector<std::optional<DeviceCeiling>> ceilings;  // by device; none, or fewer: not known
+  std::vector<std::optional<DeviceCeiling>> ceilings;  // by device; none, or fewer: not open
   bool simulated = false;                              // rates are given, and prove nothing
 };
 RecordedGroup recorded(const GroupRequest& request);

@@ -36,11 +36,11 @@ std::optional<Ceiling> ceiling_of(std::span<const DeviceCeiling> devices, const 
     if (fastest.kind.empty() || mine->seconds < fastest.seconds) fastest = *mine;
   }
   if (devices.empty()) return std::nullopt;
-  Ceiling ceiling{1 / problems_per_s, fastest.kind};
+  Ceiling ceiling{1 / problems_per_s, fastest.kind, link};
   for (const auto& [bytes, rate] :
        {std::pair{link.bytes_up, link.up}, std::pair{link.bytes_down, link.down}}) {
     if (bytes > 0 && rate > 0 && bytes / rate > ceiling.seconds)
-      ceiling = {bytes / rate, "host link"};
+      ceiling = {bytes / rate, "host link", link};
   }
   return ceiling;
 }

@@ -8,24 +8,18 @@
 #include <vector>
 
 #include "lib/device/capability.hpp"
-#include "lib/workload/workload.hpp"
 
 namespace mgpu {
 
 struct DeviceCeiling {
-  Capability capability;
-  Demand demand;  // of the whole problem
+  Capability capability;  // all 0: not calibrated
+  Demand demand;          // of the whole problem
 };
 
 struct Ceiling {
   double seconds = 0;
   std::string kind;  // the limiting resource: "fp32", "fp64", "int32", "memory", "host link"
-};
-
-// Bytes of a sample that cross the host link, for all devices together, and the rates of the link;
-// 0: nothing, or not known.
-struct LinkCeiling {
-  double bytes_up = 0, bytes_down = 0, up = 0, down = 0;
+  LinkCeiling link{};
 };
 
 // Returns the ceiling of devices that share the problem so that all end together; each is limited

@@ -15,6 +15,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/findings.hpp"
 #include "lib/base/units.hpp"
+#include "lib/device/capability.hpp"
 #include "lib/plan/slice_source.hpp"
 #include "lib/workload/host_watch.hpp"
 #include "lib/workload/interfaces.hpp"
@@ -64,14 +65,6 @@ struct Shape {
   // Reasons to doubt results that follow from the data, a line each; reported before anything is
   // measured.
   std::vector<std::string> caveats{};
-};
-
-// Least work that a problem demands of a single device that does all of it, by the kinds of work
-// whose ceilings `calibrate` measures (lib/device/capability.hpp). 0: next to nothing, or a kind
-// whose ceiling is not measured. Transfers are not included.
-struct Demand {
-  double fp32 = 0, fp64 = 0, int32 = 0;  // operations; multiply-adds count as two
-  double memory_bytes = 0;               // bytes read and written
 };
 
 // How many items a device can be given. `fits` 0: this device cannot do it in this mode; `reason`

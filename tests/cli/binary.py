@@ -188,6 +188,7 @@ class Case(unittest.TestCase):
         done = subprocess.run([sys.executable, ROOT / "scripts/recompute.py", file, *arguments],
                               capture_output=True, text=True, timeout=300)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stdout
 
 
 def defaults(arguments):

@@ -311,6 +311,17 @@ class Exports(Results):
         self.good("report", report, *words, env=NO_OPENCL)
         return files
 
+    def test_files_can_be_joined_by_the_name_of_a_case(self):
+        file = self.saved("r.json", self.template("all"))
+        files = self.exported(file)
+        cases = [run["case"] for run in json.loads(self.good("report", file, "--json").out)["runs"]]
+        self.assertEqual(len(set(cases)), len(cases))
+        compared = json.loads(self.good("compare", file, file, "--json").out)
+        self.assertEqual([row["case"] for row in compared["rows"] if row["metric"] == "time"], cases)
+        for kind in ("csv", "samples"):
+            rows = csv.DictReader(io.StringIO(files[kind].read_text(), newline=""))
+            self.assertEqual(list(dict.fromkeys(row["case"] for row in rows)), cases)
+
     def test_other_readers_of_json_csv_and_xml_take_every_export(self):
         report = self.template("all")
         report["runs"][2].update(status="failed", reason='a < b & "c"')

@@ -219,8 +219,9 @@ class Machine(Case):
         whole = self.small("-s", "equal", devices=["-d", "cpu", "--sub-devices", 2])
         os.sched_setaffinity(0, {min(allowed)})
         on_one = self.small("-s", "equal", devices=["-d", "cpu", "--sub-devices", 2])
-        self.assertEqual(float(whole["environment"]["cores"]), len(allowed))
-        self.assertEqual(on_one["environment"]["cores"], "1")
+        self.assertEqual(whole["environment"]["cores"], len(allowed))
+        self.assertGreater(whole["environment"]["memory_bytes"], 2**20)
+        self.assertEqual(on_one["environment"]["cores"], 1)
         self.assertEqual(on_one["environment"]["cpus_allowed"], str(min(allowed)))
         units = sum(device["compute_units"] for device in on_one["devices"])
         self.assertTrue([w for w in on_one["runs"][0]["warnings"] if f"{units} compute units" in w

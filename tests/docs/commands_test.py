@@ -36,7 +36,7 @@ PAGES = ["README.md",
          *sorted(str(p.relative_to(SOURCE)) for p in (SOURCE / "lib").rglob("README.md")),
          "suites/README.md",
          "kernels/README.md"]
-LANGUAGES = {"sh", "text", "cpp", "json"}  # of fenced blocks; only sh has commands
+LANGUAGES = {"sh", "text", "cpp", "json", "python"}  # of fenced blocks; only sh has commands
 SIZES = {"merkle": "2^10", "matrix": "48", "msm": "64", "fisher": "64", "kernel": "512",
          "stencil": "32", "pac": "1", "tropical": "48",
          "geometric": "512", "pinn": "64", "pipeline": "64", "lbm": "24"}

@@ -8,6 +8,7 @@
 #include <limits>
 
 #include "lib/base/error.hpp"
+#include "lib/report/table_writer.hpp"
 #include "tests/support/golden.hpp"
 #include "tests/support/json_texts.hpp"
 #include "tests/support/paths.hpp"
@@ -85,6 +86,9 @@ Report everything() {
   run.strategy_params = {{"variant", std::string("factoring")}, {"K", 2.5}};
   run.params["precision"] = std::numeric_limits<double>::quiet_NaN();
   run.work.ceiling = "host link";
+  run.work.ceiling_time = Nanos{700'000};
+  run.work.link = {3.2e6, 32, 5e10, 4.5e10};
+  run.per_device[0].demand = Demand{1e9, 0, 2.5e9, 3.2e6};
   run.noise_floor = 0.03;
   run.sample_runs.assign(11, 2);
   run.per_device[0].alone_sample_runs.assign(11, 1);
@@ -101,6 +105,8 @@ Report everything() {
   run.invalidated[0].devices = {"0:0", "0:2"};
   run.invalidated.emplace_back().reason = "no device was left";
   report.id = "0123456789abcdef";
+  report.environment.merge(std::map<std::string, std::string>{
+      {"cores", "1.5"}, {"memory_bytes", "25276514304"}, {"CUDA_VISIBLE_DEVICES", "1"}});
   report.options = {{"warmup", std::int64_t{0}}, {"verify", "off"}, {"share", 0.5}};
   report.exchange_notes = {"staged between all devices: libcuda.so.1 cannot be loaded"};
   report.cluster = ClusterRecord{
@@ -180,6 +186,37 @@ TEST_CASE("results without what only some have are read") {
   CHECK(back.runs[0].per_device[0].parts.exchange == Nanos{70});
   CHECK_FALSE(back.runs[0].per_device[0].parts.exchange_times);
   CHECK(json_at(to_json_text(back), "/runs/0/per_device/0/waiting_ns") == "");
+}
+
+TEST_CASE("numbers of the environment are texts in older files, and cases have no names there") {
+  const std::string text = to_json_text(everything());
+  check_json(text, R"(/environment/cores 1.5
+    /environment/memory_bytes 25276514304
+    /environment/CUDA_VISIBLE_DEVICES "1"
+    /runs/0/case "merkle/leaves:100000/precision:nan/tree:plain/dynamic:K=2.5:variant=factoring/devices:3/resident")");
+  const Report older = report_from_text(edited(text, edits_of(R"(/environment/cores "1.5"
+    /environment/memory_bytes "25276514304"
+    /runs/0/case)")));
+  CHECK(older.environment == everything().environment);
+  CHECK(to_json_text(older) == text);
+  Report odd = everything();
+  odd.environment["cores"] = "2 of 4";
+  CHECK(report_from_text(to_json_text(odd)).environment == odd.environment);
+}
+
+TEST_CASE("a report without timelines is written without them and shows the same figures") {
+  Report report = everything();
+  const std::string text = to_json_text(report);
+  CHECK_FALSE(lacks_timelines(report));
+  report.timelines = false;
+  const std::string bare = to_json_text(report);
+  CHECK(to_json_text(report_from_text(edited(text, edits_of(R"(/runs/0/timeline null
+    /runs/0/disturbed_samples/0/timeline null)")))) == bare);
+  const Report back = report_from_text(bare);
+  CHECK(lacks_timelines(back));
+  CHECK(to_json_text(back) == bare);
+  const TableStyle style{100, false};
+  CHECK(run_tables(back, style) == run_tables(report_from_text(text), style));
 }
 
 TEST_CASE("unknown keys and further columns of newer files are skipped") {

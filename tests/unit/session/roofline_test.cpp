@@ -41,6 +41,8 @@ TEST_CASE("devices share a problem so that all end together, each at its own roo
 TEST_CASE("transfers hide under compute: the longer of both is the roof") {
   const DeviceCeiling one = roofed_device(1e12, 4e12, mostly_integers);
   CHECK(ceiling_of({&one, 1}, {5e6, 0, 1e10, 0})->kind == "int32");
+  CHECK(ceiling_of({&one, 1}, {5e6, 0, 1e10, 0})->link.bytes_up == 5e6);
+  CHECK(ceiling_of({&one, 1}, {5e7, 8e7, 1e10, 1e10})->link.bytes_down == 8e7);
   CHECK(ceiling_of({&one, 1}, {5e7, 0, 1e10, 1e10})->kind == "host link");
   CHECK(ceiling_of({&one, 1}, {5e7, 8e7, 1e10, 1e10})->seconds == doctest::Approx(8e-3));
   CHECK(ceiling_of({&one, 1}, {5e7, 0, 0, 0})->seconds ==
