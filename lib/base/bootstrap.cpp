@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 #include <random>
 
 #include "lib/base/stats.hpp"
@@ -20,17 +21,69 @@ std::vector<std::uint32_t> draw(std::size_t n, std::mt19937_64& random) {
   return indices;
 }
 
-double median_of(std::span<const double> values, std::span<const std::uint32_t> drawn) {
-  std::vector<double> taken;
-  taken.reserve(drawn.size());
-  for (const std::uint32_t index : drawn) taken.push_back(values[index]);
-  return median(std::move(taken));
+double quantile_of(std::vector<double>& values, double q) {
+  const double at = q * static_cast<double>(values.size() - 1);
+  const auto below = values.begin() + static_cast<std::ptrdiff_t>(std::floor(at));
+  std::nth_element(values.begin(), below, values.end());
+  if (below + 1 == values.end()) return *below;
+  return *below + (at - std::floor(at)) * (*std::min_element(below + 1, values.end()) - *below);
+}
+
+// Takes medians of resamples of the same values: counts how often each is drawn, in the order of
+// their size.
+class Medians {
+ public:
+  explicit Medians(std::span<const double> values)
+      : sorted_(values.begin(), values.end()), ranks_(values.size()), counts_(values.size()) {
+    std::vector<std::uint32_t> order(values.size());
+    std::iota(order.begin(), order.end(), std::uint32_t{0});
+    std::sort(order.begin(), order.end(),
+              [&](std::uint32_t a, std::uint32_t b) { return values[a] < values[b]; });
+    for (std::uint32_t rank = 0; rank < order.size(); ++rank) {
+      ranks_[order[rank]] = rank;
+      sorted_[rank] = values[order[rank]];
+    }
+  }
+  double of(std::span<const std::uint32_t> drawn) {
+    std::fill(counts_.begin(), counts_.end(), 0);
+    for (const std::uint32_t index : drawn) ++counts_[ranks_[index]];
+    const std::size_t upper = drawn.size() / 2;
+    std::size_t rank = 0, seen = counts_[0];
+    if (drawn.size() % 2 == 1) {
+      while (seen <= upper) seen += counts_[++rank];
+      return sorted_[rank];
+    }
+    while (seen < upper) seen += counts_[++rank];
+    const double below = sorted_[rank];
+    while (seen <= upper) seen += counts_[++rank];
+    return below + (sorted_[rank] - below) / 2;
+  }
+
+ private:
+  std::vector<double> sorted_;
+  std::vector<std::uint32_t> ranks_, counts_;
+};
+
+// Returns the resamples, which depend on the numbers of values only: comparisons of many cases have
+// few of these.
+const std::vector<Resample>& known_resamples(std::size_t base, std::size_t fresh,
+                                             const BootstrapOptions& options) {
+  struct Known {
+    std::size_t base = 0, fresh = 0, resamples = 0;
+    std::uint64_t seed = 0;
+    std::vector<Resample> drawn;
+  };
+  thread_local Known known;
+  if (known.base != base || known.fresh != fresh || known.resamples != options.resamples ||
+      known.seed != options.seed)
+    known = {base, fresh, options.resamples, options.seed, ratio_resamples(base, fresh, options)};
+  return known.drawn;
 }
 
 RatioInterval interval(double ratio, std::vector<double> ratios, double level) {
   if (ratios.empty()) return {ratio, ratio, ratio};
   const double tail = (1 - level) / 2;
-  return {ratio, quantile(ratios, tail), quantile(ratios, 1 - tail)};
+  return {ratio, quantile_of(ratios, tail), quantile_of(ratios, 1 - tail)};
 }
 
 }  // namespace
@@ -52,9 +105,10 @@ std::vector<Resample> pair_resamples(std::size_t pairs, const BootstrapOptions& 
 
 RatioInterval ratio_of_medians(std::span<const double> base, std::span<const double> fresh,
                                const BootstrapOptions& options) {
+  Medians of_base(base), of_fresh(fresh);
   std::vector<double> ratios;
-  for (const Resample& one : ratio_resamples(base.size(), fresh.size(), options))
-    ratios.push_back(median_of(fresh, one.fresh) / median_of(base, one.base));
+  for (const Resample& one : known_resamples(base.size(), fresh.size(), options))
+    ratios.push_back(of_fresh.of(one.fresh) / of_base.of(one.base));
   return interval(median({fresh.begin(), fresh.end()}) / median({base.begin(), base.end()}),
                   std::move(ratios), options.level);
 }
@@ -63,18 +117,13 @@ RatioInterval median_of_ratios(std::span<const double> base, std::span<const dou
                                const BootstrapOptions& options) {
   std::vector<double> each;
   for (std::size_t k = 0; k < base.size(); ++k) each.push_back(fresh[k] / base[k]);
+  Medians of_each(each);
   std::vector<double> ratios;
-  for (const Resample& one : pair_resamples(each.size(), options))
-    ratios.push_back(median_of(each, one.fresh));
+  for (const Resample& one : known_resamples(0, each.size(), options))
+    ratios.push_back(of_each.of(one.fresh));
   return interval(median(each), std::move(ratios), options.level);
 }
 
-double quantile(std::vector<double> values, double q) {
-  std::sort(values.begin(), values.end());
-  const double at = q * static_cast<double>(values.size() - 1);
-  const auto below = static_cast<std::size_t>(std::floor(at));
-  if (below + 1 >= values.size()) return values.back();
-  return values[below] + (at - std::floor(at)) * (values[below + 1] - values[below]);
-}
+double quantile(std::vector<double> values, double q) { return quantile_of(values, q); }
 
 }  // namespace mgpu
