@@ -166,24 +166,48 @@ struct RunSpread {
   double deviation() const { return freedom > 0 ? std::sqrt(squares / freedom) : 0; }
 };
 
+// Tests the medians of runs of all these rows: by the spread of runs that they have in common, or
+// by that of the row if it is more.
+class RunTests {
+ public:
+  explicit RunTests(std::span<const ComparisonRow> rows) {
+    for (const ComparisonRow& row : rows)
+      if (row.ratio && has_runs(row)) add(row, common_[row.metric]);
+  }
+  struct Result {
+    double error = 0, freedom = 0;  // standard error of the logarithm of the ratio
+    TestResult test{};
+  };
+  Result of(const ComparisonRow& row) const {
+    RunSpread own;
+    add(row, own);
+    const RunSpread& common = common_.at(row.metric);
+    Result result;
+    result.freedom = common.freedom;
+    result.error = std::max(own.deviation(), common.deviation()) *
+                   std::sqrt(1 / static_cast<double>(row.base.runs.size()) +
+                             1 / static_cast<double>(row.fresh.runs.size()));
+    result.test = student_runs(mean_log(row.fresh.runs) - mean_log(row.base.runs), result.error,
+                               result.freedom);
+    return result;
+  }
+
+ private:
+  static void add(const ComparisonRow& row, RunSpread& spread) {
+    for (const ComparedSide* side : {&row.base, &row.fresh}) spread.add(side->runs);
+  }
+  std::map<Compared, RunSpread> common_;
+};
+
 // Tests rows of several runs, and gives them the interval by which such runs differ.
 void test_runs(Comparison& all) {
-  std::map<Compared, RunSpread> spreads;
-  for (const ComparisonRow& row : all.rows) {
-    if (!row.ratio || !has_runs(row)) continue;
-    for (const ComparedSide* side : {&row.base, &row.fresh}) spreads[row.metric].add(side->runs);
-  }
+  const RunTests tests(all.rows);
   for (ComparisonRow& row : all.rows) {
     if (!row.ratio || !has_runs(row)) continue;
-    RunSpread own;
-    for (const ComparedSide* side : {&row.base, &row.fresh}) own.add(side->runs);
-    const RunSpread& common = spreads[row.metric];
-    const double error = std::max(own.deviation(), common.deviation()) *
-                         std::sqrt(1 / static_cast<double>(row.base.runs.size()) +
-                                   1 / static_cast<double>(row.fresh.runs.size()));
-    if (row.judged) row.test = student_runs(std::log(row.ratio->ratio), error, common.freedom);
+    const RunTests::Result found = tests.of(row);
+    if (row.judged) row.test = found.test;
     const double factor =
-        std::exp(student_quantile(1 - all.options.bootstrap.level, common.freedom) * error);
+        std::exp(student_quantile(1 - all.options.bootstrap.level, found.freedom) * found.error);
     row.ratio->low /= factor;
     row.ratio->high *= factor;
   }
@@ -444,31 +468,39 @@ std::size_t rounds_needed(const Report& base, const Report& fresh, const Compare
 }
 
 void confirm(Comparison& comparison, std::span<const Comparison> again) {
-  for (ComparisonRow& row : comparison.rows) {
+  std::vector<ComparisonRow> repeated;  // the rows, with the runs of `again`
+  for (const ComparisonRow& row : comparison.rows) {
     if (row.change != Change::regression && !row.suspect) continue;
-    Confirmation confirmation{again.size(), 0};
-    bool refuted = false;
+    ComparisonRow& with = repeated.emplace_back(row);
+    with.confirmation = Confirmation{again.size(), 0};
+    with.suspect = true;
     for (const Comparison& other : again) {
       for (const ComparisonRow& r : other.rows) {
         if (r.name != row.name || r.metric != row.metric) continue;
         // A row without a verdict is not convicted under load.
         const bool agrees =
             r.change == Change::regression || (r.withheld && row.change == Change::regression);
-        confirmation.agreed += agrees;
-        refuted |= !agrees && !r.suspect;
+        with.confirmation->agreed += agrees;
+        with.suspect &= agrees || r.suspect;
+        with.fresh.runs.insert(with.fresh.runs.end(), r.fresh.runs.begin(), r.fresh.runs.end());
       }
     }
-    row.confirmation = confirmation;
-    if (confirmation.agreed == confirmation.runs) {
-      row.change = Change::regression;
-      row.suspect = false;
-      row.reason.clear();
-      continue;
-    }
-    row.change = Change::inconclusive;
-    row.suspect = !refuted;
-    row.reason = fmt::format("not confirmed: {} of {} repeated runs show it", confirmation.agreed,
-                             confirmation.runs);
+  }
+  auto next = repeated.begin();
+  for (ComparisonRow& row : comparison.rows) {
+    if (row.change != Change::regression && !row.suspect) continue;
+    const ComparisonRow& with = *next++;
+    row.confirmation = with.confirmation;
+    const bool agreed = with.confirmation->agreed == with.confirmation->runs;
+    const double p =
+        with.ratio && has_runs(with) ? RunTests(std::span(&with, 1)).of(with).test.p : 0;
+    row.change = agreed && p < kProbable ? Change::regression : Change::inconclusive;
+    row.suspect = row.change != Change::regression && with.suspect && !agreed;
+    row.reason = row.change == Change::regression ? ""
+                 : agreed
+                     ? fmt::format("repeated runs show it, but differ by as much (p = {:.2f})", p)
+                     : fmt::format("not confirmed: {} of {} repeated runs show it",
+                                   with.confirmation->agreed, with.confirmation->runs);
   }
 }
 

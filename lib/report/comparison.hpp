@@ -160,7 +160,8 @@ std::size_t rounds_needed(const Report& base, const Report& fresh, const Compare
 
 // Judges rows that are regressions or suspect by comparisons of `again`, which are re-measurements:
 // a regression stays one if all show it, be it under load; a suspect row becomes one if all show a
-// regression. If one shows that the row is not slower, it is no longer suspect.
+// regression. It is none if the runs differ by as much: a BASE that was measured in a fast run
+// would alarm for ever. If one shows that the row is not slower, it is no longer suspect.
 void confirm(Comparison& comparison, std::span<const Comparison> again);
 
 }  // namespace mgpu

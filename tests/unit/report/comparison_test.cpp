@@ -469,6 +469,23 @@ TEST_CASE(
   CHECK(after({sure, compared(nine, nine)}).change == Change::inconclusive);
 }
 
+TEST_CASE("a regression is none if repeated runs differ by as much as from BASE") {
+  const Report base = timed(10);
+  const auto after = [&](double first, double second) {
+    Comparison c = compared(base, timed(11));
+    const Comparison again[] = {compared(base, timed(first)), compared(base, timed(second))};
+    REQUIRE(again[1].count(Change::regression) == 1);
+    confirm(c, again);
+    return row_of(c, "equal");
+  };
+  CHECK(after(11.1, 10.9).change == Change::regression);
+  const ComparisonRow row = after(12.5, 10.5);
+  CHECK(row.confirmation->agreed == 2);
+  CHECK(row.change == Change::inconclusive);
+  CHECK_FALSE(row.suspect);
+  CHECK(row.reason.starts_with("repeated runs show it, but differ by as much (p = 0."));
+}
+
 TEST_CASE("medians of runs are compared by what runs of all cases differ by") {
   const auto run = [](double equal, double dynamic) {
     return timed({{"equal", equal}, {"dynamic", dynamic}});
