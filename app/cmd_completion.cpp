@@ -9,7 +9,6 @@
 #include "app/commands.hpp"
 #include "app/terminal.hpp"
 #include "app/texts.hpp"
-#include "lib/report/exports.hpp"
 #include "lib/report/record_json.hpp"
 
 namespace mgpu {
@@ -17,17 +16,17 @@ namespace {
 
 constexpr const char* kResults = "file *.json* last";  // saved results, compressed or not
 
-// Returns the kind of value that an option takes: "switch" (none), "file GLOB [WORD]...", "export"
-// (KIND=FILE), "devices", "handicap" (DEV=...), "strategies", "suites", "words WORD..." or "any".
+// Returns the kind of value that an option takes: "switch" (none), "file GLOB [WORD]...", "export
+// KIND..." (KIND=FILE), "devices", "handicap" (DEV=...), "strategies", "suites", "words WORD..." or "any".
 std::string taken_by(const OptionText& option) {
   if (option.value.empty()) return "switch";
   if (option.name == "devices") return "devices";
   if (option.name == "strategy") return "strategies";
   if (option.name == "suites") return "suites";
-  if (option.value == "KIND=FILE") return "export";
   if (option.value.starts_with("DEV=")) return "handicap";
   if (option.value == "RESULT") return kResults;
   const std::string words = fmt::format("{}", fmt::join(option.words, " "));
+  if (option.value == "KIND=FILE") return "export " + words;
   if (option.value == "FILE") {
     const bool toml = option.name == "config" || option.name == "kernel";
     return fmt::format("file {}{}{}", toml ? "*.toml" : "*", words.empty() ? "" : " ", words);
@@ -74,8 +73,6 @@ std::string commands_with_suites(const CommandLineText& line) {
     if (command.has_suites) names.push_back(command.name);
   return fmt::format("{}", fmt::join(names, " | "));
 }
-
-std::string export_words() { return fmt::format("{}", fmt::join(export_kinds(), " ")); }
 
 // Returns the beginning of a help text: a menu has little room next to a word.
 std::string brief(const std::string& help) {
@@ -132,8 +129,7 @@ std::map<std::string, std::string> bash_tables(const CommandLineText& line) {
           {"SUITE_VALUES", suite_values},
           {"WITH_SUITES", commands_with_suites(line)},
           {"SUITES", joined_names(line.suites)},
-          {"COMMANDS", joined_names(line.commands)},
-          {"EXPORTS", export_words()}};
+          {"COMMANDS", joined_names(line.commands)}};
 }
 
 // Returns the text for a description of _arguments, in which a bare colon ends a part.
@@ -150,7 +146,7 @@ std::string zsh_action(const std::string& taken) {
   if (taken.starts_with("file "))  // the glob in quotes, so that it stays one
     return fmt::format(" _mgpu_bench_files \"{}\"{}", taken.substr(5, taken.find(' ', 5) - 5),
                        taken.substr(std::min(taken.find(' ', 5), taken.size())));
-  if (taken == "export" || taken == "handicap") return " _mgpu_bench_" + taken;
+  if (taken.starts_with("export ") || taken == "handicap") return " _mgpu_bench_" + taken;
   if (taken == "any") return " ";
   if (taken.starts_with("words ")) return " _mgpu_bench_words " + with_colons(taken.substr(6));
   return " _mgpu_bench_names " + taken;
@@ -210,8 +206,7 @@ std::map<std::string, std::string> zsh_tables(const CommandLineText& line) {
           {"COMMANDS", commands},
           {"SUITE_OPTIONS", of_suites},
           {"SUITES", joined_names(line.suites)},
-          {"WITH_SUITES", commands_with_suites(line)},
-          {"EXPORTS", export_words()}};
+          {"WITH_SUITES", commands_with_suites(line)}};
 }
 
 std::string fish_action(const std::string& taken) {
@@ -228,7 +223,12 @@ std::string fish_action(const std::string& taken) {
   if (taken == "any") return " -x";
   std::string words = "(__mgpu_bench_names " + taken + ")";
   if (taken == "handicap") words = "(__mgpu_bench_names devices)=";
-  if (taken == "export") return fmt::format(" -r -F -a '{}='", fmt::join(export_kinds(), "= "));
+  if (taken.starts_with("export ")) {
+    std::string kinds = taken.substr(7);
+    for (std::size_t at = 0; (at = kinds.find(' ', at)) != std::string::npos; at += 2)
+      kinds.insert(at, 1, '=');
+    return fmt::format(" -r -F -a '{}='", kinds);
+  }
   if (taken.starts_with("words ")) words = taken.substr(6);
   return fmt::format(" -x -a '(__mgpu_bench_list {})'", words);
 }

@@ -9,6 +9,7 @@
 #include "lib/exchange/collective.hpp"
 #include "lib/report/comparison_exports.hpp"
 #include "lib/report/comparison_text.hpp"
+#include "lib/report/exports.hpp"
 #include "lib/report/table_writer.hpp"
 
 namespace mgpu {
@@ -45,6 +46,10 @@ OptionField records_sizes_of() {
     return request.sizes_of ? std::optional<ParamValue>(request.sizes_of->string()) : std::nullopt;
   };
   return field;
+}
+
+std::vector<std::string> kinds_in(const std::vector<std::string_view>& kinds) {
+  return {kinds.begin(), kinds.end()};
 }
 
 OptionField reads_samples_of() {
@@ -258,7 +263,8 @@ std::vector<OptionSpec> own_run_options() {
        "Save for another tool: googlecpp, bmf, csv, samples, markdown or junit; the FILE - is "
        "standard "
        "output, which then has nothing else",
-       kFiles, in_simulate | in_links | in_report | not_confirmed},
+       kFiles, in_simulate | in_links | in_report | not_confirmed,
+       OptionField{.words = kinds_in(export_kinds())}},
       {"require", 0, Kind::list, "EXPR",
        "Exit with code 3 unless this holds for every case, with 4 if noise leaves it open: "
        "efficiency>=0.9, time<=2ms, faults<1; dynamic:speedup>1.8 for one strategy, "
@@ -570,7 +576,7 @@ std::vector<OptionSpec> compare_options() {
       {"export", 0, Kind::list, "KIND=FILE",
        fmt::format("Write a file for a CI service (- is standard output): {}",
                    fmt::join(comparison_export_kinds(), ", ")),
-       kFiles, important},
+       kFiles, important, OptionField{.words = kinds_in(comparison_export_kinds())}},
       {"quiet", 'q', Kind::flag, "", "Print no progress; warnings stay", kFiles},
       color_option(),
   };
