@@ -10,6 +10,7 @@
 #include "app/saved_results.hpp"
 #include "app/terminal.hpp"
 #include "app/texts.hpp"
+#include "lib/base/add_once.hpp"
 #include "lib/profile/metrics.hpp"
 
 namespace mgpu {
@@ -60,8 +61,7 @@ std::string option_entry(const OptionText& option) {
 std::string option_entries(const std::vector<OptionText>& options) {
   std::vector<std::string> groups;
   for (const OptionText& option : options) {
-    if (std::find(groups.begin(), groups.end(), option.group) == groups.end())
-      groups.push_back(option.group);
+    add_once(groups, option.group);
   }
   std::string text;
   for (const std::string& group : groups) {

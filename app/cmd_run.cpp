@@ -20,6 +20,7 @@
 #include "app/sizes.hpp"
 #include "app/terminal.hpp"
 #include "app/time_estimate.hpp"
+#include "lib/base/add_once.hpp"
 #include "lib/base/child_process.hpp"
 #include "lib/base/error.hpp"
 #include "lib/exec/wall_clock.hpp"
@@ -138,8 +139,7 @@ void add_doubts(const std::vector<Problem>& problems, std::vector<std::string>& 
   for (const Problem& problem : problems) {
     if (problem.suite->optional.caveats == nullptr) continue;
     for (std::string& doubt : problem.suite->optional.caveats(problem.params))
-      if (std::find(warnings.begin(), warnings.end(), doubt) == warnings.end())
-        warnings.push_back(std::move(doubt));
+      add_once(warnings, std::move(doubt));
   }
 }
 
@@ -147,8 +147,7 @@ void add_doubts(const std::vector<Problem>& problems, std::vector<std::string>& 
 std::string suites_measured(const RunRequest& request, std::size_t all) {
   std::vector<std::string> suites;
   for (const Problem& problem : request.session.problems) {
-    if (std::find(suites.begin(), suites.end(), problem.suite->name) == suites.end())
-      suites.push_back(problem.suite->name);
+    add_once(suites, problem.suite->name);
   }
   return suites_word(suites, all);
 }

@@ -9,6 +9,7 @@
 #include "app/device_set.hpp"
 #include "app/environment.hpp"
 #include "app/exports.hpp"
+#include "lib/base/add_once.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/report/comparison_exports.hpp"
@@ -53,8 +54,7 @@ void read_metrics(const Settings& settings, CompareOptions& options) {
                   fmt::format("{}: {} is unknown; expected: time, speedup, efficiency, imbalance",
                               given->from, in_quotes(name)));
     }
-    if (std::find(metrics.begin(), metrics.end(), *found) == metrics.end())
-      metrics.push_back(*found);
+    add_once(metrics, *found);
   }
   options.metrics = options.judged = metrics;
 }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "lib/base/add_once.hpp"
 #include "lib/report/table_writer.hpp"
 
 namespace mgpu {
@@ -66,9 +67,7 @@ std::string footer_text(const std::string& footer) {
 
 std::string option_groups(const std::vector<OptionText>& options) {
   std::vector<std::string> groups;
-  for (const OptionText& option : options)
-    if (std::find(groups.begin(), groups.end(), option.group) == groups.end())
-      groups.push_back(option.group);
+  for (const OptionText& option : options) add_once(groups, option.group);
   std::string text;
   for (const std::string& group : groups) {
     text += fmt::format("\n{}:\n", group);

@@ -6,6 +6,7 @@
 #include <iterator>
 
 #include "app/option_fields.hpp"
+#include "lib/base/add_once.hpp"
 #include "lib/exchange/collective.hpp"
 #include "lib/report/comparison_exports.hpp"
 #include "lib/report/comparison_text.hpp"
@@ -92,9 +93,7 @@ OptionField sets_collectives() {
   for (const Collective op : all_collectives()) field.words.emplace_back(to_string(op));
   field.words.emplace_back("all");
   field.read = [words = field.words](const Given& given, RunRequest& request) {
-    const auto add = [&ops = request.links.ops](Collective op) {
-      if (std::find(ops.begin(), ops.end(), op) == ops.end()) ops.push_back(op);
-    };
+    const auto add = [&ops = request.links.ops](Collective op) { add_once(ops, op); };
     for (const std::string& word : split_commas(given.value)) {
       const std::size_t place = read_word({word, given.from, given.layer}, words);
       const auto all = all_collectives();

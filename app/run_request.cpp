@@ -9,6 +9,7 @@
 #include "app/device_set.hpp"
 #include "app/problems.hpp"
 #include "app/terminal.hpp"
+#include "lib/base/add_once.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
@@ -154,8 +155,7 @@ std::vector<const SuiteInfo*> choose_suites(std::string_view command,
                     fmt::format("{}: there is no suite {}; expected: {}{}", command,
                                 in_quotes(name), joined(known), did_you_mean(name, known)));
       }
-      if (std::find(chosen.begin(), chosen.end(), &*found) == chosen.end())
-        chosen.push_back(&*found);
+      add_once(chosen, &*found);
     }
   }
   if (chosen.empty()) {

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "app/config_file.hpp"
+#include "lib/base/add_once.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
@@ -93,7 +94,7 @@ std::vector<std::uint64_t> read_counts(const Given& given, std::uint64_t least) 
   std::vector<std::uint64_t> values;
   for (const std::string& text : split_commas(given.value)) {
     const std::uint64_t value = read_count({text, given.from}, least);
-    if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+    add_once(values, value);
   }
   return values;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/add_once.hpp"
 #include "lib/cluster/cluster_peers.hpp"
 
 namespace mgpu {
@@ -59,8 +60,7 @@ Backend::Enumeration ClusterBackend::enumerate() {
       all.warnings.push_back(link.name() + ": " + in.text());
     for (auto left = in.get<std::uint64_t>(); left > 0; --left) {
       std::string platform = in.text();
-      if (std::find(all.platforms.begin(), all.platforms.end(), platform) == all.platforms.end())
-        all.platforms.push_back(std::move(platform));
+      add_once(all.platforms, std::move(platform));
     }
     if (const std::string differs = driver_difference(ranks.front(), its); !differs.empty())
       throw Error(ErrorKind::usage,

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/add_once.hpp"
+
 namespace mgpu {
 namespace {
 
@@ -141,8 +143,7 @@ ClusterPeers::ClusterPeers(Backend& local, Backend& backend, GroupParts& parts,
     const RankNumber rank = remote == nullptr ? 0 : remote->rank();
     members_.push_back(
         {device->resources().traits().id, rank, remote == nullptr ? 0 : remote->number()});
-    if (remote != nullptr && std::find(links_.begin(), links_.end(), links[rank]) == links_.end())
-      links_.push_back(links[rank]);
+    if (remote != nullptr) add_once(links_, links[rank]);
   }
   if (path && path != PeerPath::staged) refuse(*path);
   try {

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/add_once.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
@@ -104,18 +105,14 @@ std::vector<CaseTerm> parse_terms(std::string_view from, std::string_view text) 
   return terms;
 }
 
-void add_if_new(std::vector<std::string>& all, const std::string& one) {
-  if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(one);
-}
-
 // Throws if the report has no case with the name, or none with one of the values.
 void check(std::string_view from, const CaseTerm& term, const Report& report) {
   std::vector<std::string> names, values;
   for (const Property& property : kProperties) names.emplace_back(property.name);
   for (const RunRecord& run : report.runs) {
-    for (const auto& [name, value] : run.params) add_if_new(names, name);
+    for (const auto& [name, value] : run.params) add_once(names, name);
     const Texts texts = texts_of(run, term.name);
-    if (!texts.empty()) add_if_new(values, texts.front());
+    if (!texts.empty()) add_once(values, texts.front());
   }
   if (std::find(names.begin(), names.end(), term.name) == names.end())
     throw Error(

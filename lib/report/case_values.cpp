@@ -8,6 +8,7 @@
 #include <map>
 #include <set>
 
+#include "lib/base/add_once.hpp"
 #include "lib/report/case_name.hpp"
 #include "lib/report/fault_words.hpp"
 #include "lib/report/run_groups.hpp"
@@ -177,8 +178,7 @@ std::vector<CaseValues> collect_cases(std::span<const Report> reports,
                                    devices_text(*mine.run), what, devices_text(run));
       for (const auto& more : {run.warnings, fault_notes(run)}) {
         for (const std::string& warning : more) {
-          if (std::find(mine.warnings.begin(), mine.warnings.end(), warning) == mine.warnings.end())
-            mine.warnings.push_back(warning);
+          add_once(mine.warnings, warning);
         }
       }
       if (!trouble_of(run).empty()) continue;

@@ -9,6 +9,7 @@
 #include <set>
 #include <utility>
 
+#include "lib/base/add_once.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/report/json_build.hpp"
@@ -118,7 +119,7 @@ void each_note(const Rows& rows, F f) {
         row.label + (counts.size() > 1
                          ? fmt::format(" ({} device{})", row.devices, row.devices == 1 ? "" : "s")
                          : "");
-    if (std::find(cases.begin(), cases.end(), whom) == cases.end()) cases.push_back(whom);
+    add_once(cases, whom);
     for (const std::string& warning : row.warnings) warnings.add(warning, whom);
     if (row.reason.empty()) continue;
     inconclusive.push_back(fmt::format("{} of {}", info(row.metric).name, whom));
@@ -213,8 +214,7 @@ ComparedSource source_of(std::vector<std::string> names, std::span<const Report>
   ComparedSource source;
   source.names = std::move(names);
   const auto add = [](std::vector<std::string>& texts, std::string text) {
-    if (!text.empty() && std::find(texts.begin(), texts.end(), text) == texts.end())
-      texts.push_back(std::move(text));
+    if (!text.empty()) add_once(texts, std::move(text));
   };
   for (const Report& report : reports) {
     const ToolInfo& tool = report.tool;

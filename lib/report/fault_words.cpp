@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "lib/base/add_once.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/report/case_name.hpp"
 #include "lib/report/scale.hpp"
@@ -117,10 +118,6 @@ TextRow fault_row(const Fault& fault, const RunRecord* run) {
            spaced(fault.kind), spaced(fault.phase), when_cell(fault, run),
            duration_cell(fault.detection), std::to_string(fault.items_lost) + redone,
            duration_cell(fault.recovery), efficiency_cell(fault), fault.what}};
-}
-
-void add_once(std::vector<std::string>& all, std::string one) {
-  if (std::find(all.begin(), all.end(), one) == all.end()) all.push_back(std::move(one));
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <utility>
 
+#include "lib/base/add_once.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/report/text_table.hpp"
 
@@ -47,8 +48,7 @@ std::vector<std::string> cells_of(const ScalingReport& report, const ScalingRow&
 
 std::string scaling_tables(const ScalingReport& report, const TableStyle& style) {
   std::vector<Mode> modes;
-  for (const ScalingRow& row : report.rows)
-    if (std::find(modes.begin(), modes.end(), row.mode) == modes.end()) modes.push_back(row.mode);
+  for (const ScalingRow& row : report.rows) add_once(modes, row.mode);
   std::string text;
   for (const Mode mode : modes) {
     for (const Scales scales : {Scales::strong, Scales::weak}) {

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "lib/base/add_once.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/device/capability.hpp"
 #include "lib/report/record.hpp"
@@ -91,8 +92,7 @@ class RowNotes {
     auto at = std::find_if(notes_.begin(), notes_.end(),
                            [&](const auto& known) { return known.first == what; });
     if (at == notes_.end()) at = notes_.insert(at, {what, {}});
-    if (std::find(at->second.begin(), at->second.end(), row) == at->second.end())
-      at->second.push_back(row);
+    add_once(at->second, row);
   }
   // Calls f(what, rows) in the order of their first rows.
   template <typename F>

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 
+#include "lib/base/add_once.hpp"
 #include "lib/report/table_writer.hpp"
 
 namespace mgpu {
@@ -57,7 +58,7 @@ bool drop_column(std::vector<TextColumn>& columns, std::vector<TextRow>& rows,
       least = k;
   if (least == columns.size()) return false;
   const std::string& name = columns[least].full.empty() ? columns[least].name : columns[least].full;
-  if (std::find(hidden.begin(), hidden.end(), name) == hidden.end()) hidden.push_back(name);
+  add_once(hidden, name);
   erase_column(least, columns, rows);
   return true;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/add_once.hpp"
 #include "lib/base/error.hpp"
 #include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
@@ -21,7 +22,7 @@ namespace {
 void drop_repeats(std::vector<std::string>& lines) {
   std::vector<std::string> seen;
   for (std::string& line : lines) {
-    if (std::find(seen.begin(), seen.end(), line) == seen.end()) seen.push_back(std::move(line));
+    add_once(seen, std::move(line));
   }
   lines = std::move(seen);
 }

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "lib/base/add_once.hpp"
 #include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
 
@@ -40,9 +41,7 @@ void skip_unsampled(std::span<Case> cases, const std::string& why) {
 
 void note_exchange(Report& report, const GroupResult& group) {
   for (const std::string& note : group.exchange_notes) {
-    if (std::find(report.exchange_notes.begin(), report.exchange_notes.end(), note) ==
-        report.exchange_notes.end())
-      report.exchange_notes.push_back(note);
+    add_once(report.exchange_notes, note);
   }
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lib/base/add_once.hpp"
 #include "lib/exchange/verifiable.hpp"
 
 namespace mgpu {
@@ -126,7 +127,7 @@ void LinkMatrix::move(std::string label, const char* mode, LinkRecord link,
     flows.push_back({way, shares_target ? used[way.to->value] : 0, piece});
     if (shares_target) used[way.to->value] += piece;
     for (const auto& end : {way.from, way.to})
-      if (end && std::find(who.begin(), who.end(), *end) == who.end()) who.push_back(*end);
+      if (end) add_once(who, *end);
   }
   poison(flows);
   const auto samples = set_.together().measure(

@@ -1,5 +1,7 @@
 #include "suites/common/blocks.hpp"
 
+#include "lib/base/add_once.hpp"
+
 namespace mgpu {
 namespace {
 
@@ -69,8 +71,7 @@ std::vector<DeviceIndex> BlockExchange::settle(std::span<const Transfer> all, De
     if (each.from == self) sends_.push_back(each);
     if (each.to != self) continue;
     takes_.push_back(each);
-    if (std::find(others.begin(), others.end(), each.from) == others.end())
-      others.push_back(each.from);
+    add_once(others, each.from);
   }
   return others;
 }

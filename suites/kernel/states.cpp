@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "lib/base/add_once.hpp"
 #include "suites/kernel/layout.hpp"
 
 namespace mgpu::kernel {
@@ -65,9 +66,7 @@ void States::settle(const Slice& slice) {
       const std::vector<Slice> sent = needed(one.items, slice);
       for (const Slice& part : sent)
         puts_.push_back({s, one.device, part.begin * in.item(), part.size() * in.item()});
-      if ((!sent.empty() || !needed(slice, one.items).empty()) &&
-          std::find(others_.begin(), others_.end(), one.device) == others_.end())
-        others_.push_back(one.device);
+      if (!sent.empty() || !needed(slice, one.items).empty()) add_once(others_, one.device);
     }
   }
 }
