@@ -17,7 +17,8 @@ namespace {
 constexpr const char* kResults = "file *.json* last";  // saved results, compressed or not
 
 // Returns the kind of value that an option takes: "switch" (none), "file GLOB [WORD]...", "export
-// KIND..." (KIND=FILE), "devices", "handicap" (DEV=...), "strategies", "suites", "words WORD..." or "any".
+// KIND..." (KIND=FILE), "devices", "handicap" (DEV=...), "strategies", "suites", "words WORD..." or
+// "any".
 std::string taken_by(const OptionText& option) {
   if (option.value.empty()) return "switch";
   if (option.name == "devices") return "devices";
