@@ -145,13 +145,10 @@ inline constexpr const char* kCompareFooter =
 
 inline constexpr const char* kGateFooter =
     "Examples:\n"
-    "  mgpu-bench gate ci/base-1.json ci/base-2.json ci/base-3.json --with 'merkle -s "
-    "equal,dynamic'"
-    "\n"
-    "                                       the first time it makes them; then 3: slower, 4: may "
-    "be\n"
-    "  mgpu-bench gate ci/base-*.json --export junit=gate.xml       what the first of them ran\n"
-    "  mgpu-bench gate base.json --with '--kernel saxpy.toml -d gpu'              your own kernel\n"
+    "  mgpu-bench gate a.json b.json c.json --with 'merkle -s equal'    makes them the first time\n"
+    "  mgpu-bench gate a.json b.json c.json --export junit=gate.xml     measures what they "
+    "measured\n"
+    "  mgpu-bench gate own.json --with '--kernel saxpy.toml -d gpu'     your own kernel\n"
     "  mgpu-bench gate --interleave old/mgpu-bench new/mgpu-bench --with 'merkle -s equal'\n";
 
 }  // namespace mgpu

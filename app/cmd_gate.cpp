@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <optional>
 
 #include "app/child_run.hpp"
 #include "app/commands.hpp"
@@ -57,6 +58,17 @@ bool measures_gpus(const Context& context, const Words& with) {
                      [](const Device& device) { return !device.is_cpu(); });
 }
 
+// Returns the arguments of run that --with gives; none: it is not given.
+std::optional<Words> given_run(const Settings& settings) {
+  const Given* with = settings.find("with");
+  if (with == nullptr) return std::nullopt;
+  Words words = split_words(with->from, with->value);
+  if (words.empty())
+    throw Error(ErrorKind::usage,
+                with->from + ": it is empty; expected: arguments of run such as 'merkle -s equal'");
+  return words;
+}
+
 // On shared CPUs rounds of one build differ by a third: 48 rounds, and their least times, reveal 20
 // %; with a floor below 10 %, one of 20 unchanged cases nearly always looks slower without a
 // verdict (results/gate.md).
@@ -67,16 +79,15 @@ ExitCode gate_interleaved(const Context& context) {
     throw Error(
         ErrorKind::usage,
         fmt::format("gate: --interleave takes two programs, OLD and NEW; {} given", sides.size()));
-  const Given* with = settings.find("with");
-  if (with == nullptr)
+  const auto run = given_run(settings);
+  if (!run)
     throw Error(ErrorKind::usage,
                 "gate: --with says what is run, as in --with 'merkle matrix -s equal'");
-  const Words run = split_words(with->from, with->value);
-  const bool gpus = measures_gpus(context, run);
-  const bool counted = std::find(run.begin(), run.end(), "-n") != run.end();
+  const bool gpus = measures_gpus(context, *run);
+  const bool counted = std::find(run->begin(), run->end(), "-n") != run->end();
   Words words{"compare", "--interleave",
               std::to_string(count_setting(settings, "rounds", 5, gpus ? 12 : 48)), "--with",
-              with->value + (counted ? "" : " -n 5")};
+              settings.find("with")->value + (counted ? "" : " -n 5")};
   if (!gpus && !settings.has("round-value")) words.push_back("--round-value=minimum");
   if (!gpus && !settings.has("floor")) words.push_back("--floor=10%");
   const Words more = options_of_compare(context);
@@ -98,8 +109,8 @@ Words make_baselines(const Context& context, const Words& files, ExitCode& code)
   Words made;
   for (const std::string& file : files) {
     if (fs::exists(file)) continue;
-    const Given* with = context.invocation.settings.find("with");
-    if (with == nullptr)
+    const auto with = given_run(context.invocation.settings);
+    if (!with)
       throw Error(ErrorKind::usage,
                   fmt::format("gate: {} does not exist; --with says what to measure for it, as in "
                               "--with 'merkle matrix -s equal'",
@@ -107,7 +118,7 @@ Words make_baselines(const Context& context, const Words& files, ExitCode& code)
     if (fs::path(file).has_parent_path()) fs::create_directories(fs::path(file).parent_path());
     print_error("gate: measuring the baseline " + file);
     const fs::path failed = fs::path(file).replace_extension(".failed.json");
-    code = outcome(measure(split_words(with->from, with->value), failed), true);
+    code = outcome(measure(*with, failed), true);
     if (code != ExitCode::ok) {
       print_error(fmt::format("gate: error: not all cases of the baseline have figures: see {}",
                               failed.string()));
