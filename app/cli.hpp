@@ -140,4 +140,19 @@ inline constexpr const char* kCompareFooter =
     "  mgpu-bench compare --interleave 12 --with 'merkle -d cpu --sub-devices 2 --mode resident' "
     "-- '' '--slow 0=1.1'\n";
 
+inline constexpr const char* kHistoryFooter =
+    "Examples:\n"
+    "  mgpu-bench run merkle -d gpu -s equal --history perf      measure, and append the result\n"
+    "  mgpu-bench history add perf r.json last\n"
+    "  mgpu-bench history list perf\n"
+    "  mgpu-bench history exclude perf 1b4f0e9 --reason 'other jobs ran, says Ada'\n"
+    "  mgpu-bench history ack perf 1b4f0e9 --reason 'slower, but exact, says Ada'\n";
+
+inline constexpr const char* kTrendFooter =
+    "Examples:\n"
+    "  mgpu-bench trend perf                                     exit code 3 for a worsening that "
+    "is not acknowledged\n"
+    "  mgpu-bench trend perf --metric efficiency --since 2026-11\n"
+    "  mgpu-bench trend perf --json | jq '.groups[]'\n";
+
 }  // namespace mgpu

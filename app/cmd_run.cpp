@@ -304,6 +304,7 @@ ExitCode cmd_run(const Context& context) {
   begun.options = recorded_options(request, run_options(context.suites));
   if (request.overview) begun.options["overview"] = std::int64_t{1};
   begun.started = utc_now();
+  begun.labels = request.labels;
   begun.defaults = default_params(request.session.problems);
   request.session.only_builds = settings.is_on("build-only");
   if (!request.session.only_builds)

@@ -21,6 +21,8 @@ ExitCode run_command(const Context& context) {
   if (command == "simulate") return cmd_simulate(context);
   if (command == "report") return cmd_report(context);
   if (command == "compare") return cmd_compare(context);
+  if (command == "history") return cmd_history(context);
+  if (command == "trend") return cmd_trend(context);
   if (command == "trace") return cmd_trace(context);
   if (command == "schema") return cmd_schema(context);
   if (command == "completion") return cmd_completion(context);

@@ -47,7 +47,7 @@ install(DIRECTORY lib DESTINATION ${header_folder} COMPONENT development FILES_M
 install(FILES lib/opencl/cl_backend.hpp DESTINATION ${header_folder}/lib/opencl COMPONENT development)
 install(FILES suites/suites.hpp DESTINATION ${header_folder}/suites COMPONENT development)
 
-set(layers base device plan workload profile exec opencl measure report predict exchange session cluster kernels suites)
+set(layers base device plan workload profile exec opencl measure report history predict exchange session cluster kernels suites)
 foreach(layer IN LISTS layers)
   set_target_properties(mgpu_${layer} PROPERTIES EXPORT_NAME ${layer})
   get_target_property(kind mgpu_${layer} TYPE)

@@ -790,6 +790,10 @@ const Description<Report>& description<Report>() {
                                "resumed, the first time")
            .if_any()
            .with_schema(R"({"format": "date-time"})"),
+       field<&Report::labels>("labels",
+                              "of --label; commit: what was measured, by default the HEAD of the "
+                              "git work tree that the run was started in")
+           .if_any(),
        field<&Report::environment>("environment"),
        field<&Report::options>(
            "options",
