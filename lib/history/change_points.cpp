@@ -9,7 +9,7 @@ namespace mgpu {
 namespace {
 
 constexpr std::size_t kLeastOlder = 5, kLeastNewer = 3;
-constexpr double kAlpha = 0.001, kNearMost = 0.5;
+constexpr double kAlpha = 0.001, kNearMost = 0.5, kNearLikelihood = 4;
 
 struct Threshold {
   std::size_t n;
@@ -50,22 +50,44 @@ std::vector<double> all_splits(std::span<const double> values) {
   return z;
 }
 
-// Returns the split before value `at` with the splits around it that are nearly as good.
-RankSplit split_at(const std::vector<double>& z, std::size_t at) {
-  RankSplit split{at, z[at], at, at};
-  for (std::size_t t = 0; t < z.size(); ++t) {
-    if (z[t] < z[at] - kNearMost || z[t] == 0) continue;
-    split.first = std::min(split.first, t);
-    split.last = std::max(split.last, t);
-  }
-  return split;
-}
-
 double median_of(std::vector<double> values) {
   const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
   std::nth_element(values.begin(), middle, values.end());
   if (values.size() % 2 == 1) return *middle;
   return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
+// Returns the sum of the distances of the values to their median.
+double distances_to_median(std::span<const double> values) {
+  const double middle = median_of({values.begin(), values.end()});
+  return std::accumulate(values.begin(), values.end(), 0.0,
+                         [&](double sum, double v) { return sum + std::abs(v - middle); });
+}
+
+// Returns the split of these values near the one with the largest z. Ranks say that there is a
+// change, but not well where, as they do not know how far values are apart: of the splits whose z
+// is within 0.5 of the largest, the one that leaves the least distances to the medians is taken,
+// and those are suspect that leave little more.
+RankSplit locate(std::span<const double> values, const std::vector<double>& z, std::size_t most) {
+  std::vector<std::pair<std::size_t, double>> near;  // split, distances
+  std::pair<std::size_t, double> best{most, -1};
+  for (std::size_t t = 0; t < z.size(); ++t) {
+    if (z[t] == 0 || z[t] < z[most] - kNearMost) continue;
+    near.emplace_back(
+        t, distances_to_median(values.first(t)) + distances_to_median(values.subspan(t)));
+    if (best.second < 0 || near.back().second < best.second) best = near.back();
+  }
+  RankSplit split{best.first, z[most], best.first, best.first};
+  for (const auto& [t, distances] : near) {
+    // The logarithm of a likelihood ratio, for deviations with a double exponential distribution.
+    if (best.second > 0 &&
+        static_cast<double>(values.size()) * std::log(distances / best.second) > kNearLikelihood)
+      continue;
+    if (best.second == 0 && distances > 0) continue;
+    split.first = std::min(split.first, t);
+    split.last = std::max(split.last, t);
+  }
+  return split;
 }
 
 class Finder {
@@ -90,7 +112,8 @@ class Finder {
   }
 
   void look(std::size_t begin, std::size_t end) {
-    if (auto states = two_states(part(begin, end))) {
+    if (auto states = two_states(part(begin, end));
+        states && states->high / states->low >= 1 + floor_) {
       level(begin, *states);
       found_.states.emplace_back(begin, std::move(*states));
     }
@@ -128,7 +151,7 @@ class Finder {
   ChangePoint point(std::size_t k) const {
     const std::size_t begin = begin_of(k), end = end_of(k), at = points_[k];
     ChangePoint of;
-    of.split = split_at(all_splits(part(begin, end)), at - begin);
+    of.split = locate(part(begin, end), all_splits(part(begin, end)), at - begin);
     for (std::size_t* index : {&of.split.at, &of.split.first, &of.split.last}) *index += begin;
     of.shift = shift_between(part(begin, at), part(at, end));
     of.p = split_p(end - begin, of.split.z);
@@ -199,7 +222,8 @@ double split_p(std::size_t n, double z) {
 std::optional<RankSplit> best_split(std::span<const double> values) {
   if (values.size() < kLeastOlder + kLeastNewer) return std::nullopt;
   const std::vector<double> z = all_splits(values);
-  return split_at(z, static_cast<std::size_t>(std::max_element(z.begin(), z.end()) - z.begin()));
+  const auto most = static_cast<std::size_t>(std::max_element(z.begin(), z.end()) - z.begin());
+  return RankSplit{most, z[most], most, most};
 }
 
 double shift_between(std::span<const double> older, std::span<const double> newer) {
@@ -236,14 +260,25 @@ double rank_sum_p(std::span<const double> fewer, std::span<const double> others)
   return beyond / total;
 }
 
-bool drifts(std::span<const double> values, double direction) {
-  double s = 0;
-  for (std::size_t i = 0; i < values.size(); ++i)
-    for (std::size_t j = i + 1; j < values.size(); ++j)
-      s += values[j] > values[i] ? 1 : values[j] < values[i] ? -1 : 0;
-  const double n = static_cast<double>(values.size());
-  const double deviation = std::sqrt(n * (n - 1) * (2 * n + 5) / 18);
-  return deviation > 0 && ((direction < 0 ? -s : s) - 1) / deviation > 2.326;
+bool is_drift(std::span<const double> values, std::size_t at) {
+  constexpr std::size_t kLeast = 5;
+  const double step =
+      distances_to_median(values.first(at)) + distances_to_median(values.subspan(at));
+  double least = step;
+  std::vector<double> slopes;
+  for (std::size_t t = 1; t + kLeast <= values.size(); ++t) {
+    const double from =
+        median_of({values.begin(), values.begin() + static_cast<std::ptrdiff_t>(t)});
+    slopes.clear();
+    for (std::size_t k = t; k < values.size(); ++k)
+      slopes.push_back((values[k] - from) / static_cast<double>(k - t + 1));
+    const double slope = median_of(slopes);
+    double ramp = distances_to_median(values.first(t));
+    for (std::size_t k = t; k < values.size(); ++k)
+      ramp += std::abs(values[k] - from - slope * static_cast<double>(k - t + 1));
+    least = std::min(least, ramp);
+  }
+  return step > 0 && static_cast<double>(values.size()) * std::log(step / least) > kNearLikelihood;
 }
 
 std::optional<TwoStates> two_states(std::span<const double> values) {
@@ -318,7 +353,9 @@ double fisher_p(std::size_t a, std::size_t b, std::size_t c, std::size_t d) {
 double discovery_limit(std::vector<double> p, double level) {
   std::sort(p.begin(), p.end());
   for (std::size_t k = p.size(); k > 0; --k)
-    if (p[k - 1] <= level * static_cast<double>(k) / static_cast<double>(p.size())) return p[k - 1];
+    if (const double limit = level * static_cast<double>(k) / static_cast<double>(p.size());
+        p[k - 1] <= limit)
+      return limit;
   return 0;
 }
 

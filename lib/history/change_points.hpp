@@ -37,9 +37,9 @@ double shift_between(std::span<const double> older, std::span<const double> newe
 // rank sum this far from its mean. Exact, also with equal values.
 double rank_sum_p(std::span<const double> fewer, std::span<const double> others);
 
-// Tells whether the values rise (or fall, for a negative `direction`) from first to last, with a
-// probability of 1 % by chance (Mann, Econometrica 13, 1945).
-bool drifts(std::span<const double> values, double direction);
+// Tells whether the values leave their level step by step, so that a level and then a slope describe
+// them clearly better than two levels that meet at index `at`.
+bool is_drift(std::span<const double> values, std::size_t at);
 
 // Values that lie around two levels, between which they go back and forth.
 struct TwoStates {
@@ -60,7 +60,7 @@ struct ChangePoint {
 
 struct Segmentation {
   std::vector<ChangePoint> points;  // in the order of the values
-  // Segments between two states: begin, and the states of the values from there on.
+  // Segments of two states that are at least the floor apart: begin, and the states of the values from there on.
   std::vector<std::pair<std::size_t, TwoStates>> states;
   // The values; those at the rarer level of two states are scaled to the other level.
   std::vector<double> levelled;
@@ -83,7 +83,7 @@ std::optional<Expected> expected_next(std::span<const double> segment, double fl
 // Fisher's exact test of a 2 x 2 table, two-sided (J. R. Stat. Soc. 85, 1922).
 double fisher_p(std::size_t a, std::size_t b, std::size_t c, std::size_t d);
 
-// Returns the largest of the p that may be called a discovery if at most the share `level` of the
+// Returns the largest p that may be called a discovery if at most the share `level` of the
 // discoveries may be false (Benjamini and Hochberg, J. R. Stat. Soc. B 57, 1995); 0: none may.
 double discovery_limit(std::vector<double> p, double level);
 

@@ -175,7 +175,7 @@ class Analysis {
     const std::span<const double> older = levelled(begin_of(k), point.split.at),
                                   newer = levelled(point.split.at, end_of(k));
     TrendChange change;
-    change.kind = drifts(newer, point.shift) || drifts(older, point.shift) ? ChangeKind::drift
+    change.kind = is_drift(levelled(begin_of(k), end_of(k)), older.size()) ? ChangeKind::drift
                                                                            : ChangeKind::step;
     change.worse = worse(point.shift);
     change.shift = point.shift;
@@ -239,7 +239,7 @@ class Analysis {
         const std::size_t begin = segment == 0 ? 0 : segments_.points[segment - 1].split.at;
         const std::size_t end =
             segment < segments_.points.size() ? segments_.points[segment].split.at : values_.size();
-        point.level = median_value(std::span(values_).subspan(begin, end - begin));
+        point.level = median_value(levelled(begin, end));
         ++k;
       }
       if (before != nullptr)
