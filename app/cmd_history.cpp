@@ -107,7 +107,8 @@ ExitCode show(const std::string& folder, const std::string& name, const TableSty
                                  {"95 % interval", "", true, 30},
                                  {"n", "", true, 20},
                                  {"machine", "", false, 40},
-                                 {"notes", "", false, 0, true}},
+                                 {"notes", "", false},
+                                 kRestOfLine},
                                 std::move(rows), style.width, style.color, hidden);
   print_styled(printable(series.id() + " " + std::string(series.key)) + '\n' + text +
                    hidden_line(hidden, "a wider terminal", style.width),

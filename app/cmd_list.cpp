@@ -105,6 +105,7 @@ std::vector<ListedResult> saved_list(const std::filesystem::path& folder) {
         one.commit = commit->second;
     } catch (const Error& error) {
       one.trouble = error.what();
+      if (one.trouble.starts_with(one.file + ": ")) one.trouble.erase(0, one.file.size() + 2);
     }
     listed.push_back(std::move(one));
   }

@@ -376,8 +376,9 @@ ResultLines history_lines(const Report& report) {
   if (file.front() == '.') file.front() = '-';
   ResultLines all;
   for (const RunRecord& run : report.runs) {
+    const Summary time = summarise(run.samples);
     if (run.status != Status::ok || run.verify.status != VerifyStatus::passed ||
-        run.time.median <= Nanos{}) {
+        time.median <= Nanos{}) {
       ++all.left_out;
       continue;
     }
@@ -390,11 +391,11 @@ ResultLines history_lines(const Report& report) {
                      {"case", case_name(run)},
                      {"machine", machine},
                      {"commit", json_or_null(label(report, "commit"))},
-                     {"time_ns", run.time.median},
-                     {"n", run.time.n},
-                     {"low_ns", run.time.ci95_low},
-                     {"high_ns", run.time.ci95_high},
-                     {"mad_ns", run.time.mad},
+                     {"time_ns", time.median},
+                     {"n", time.n},
+                     {"low_ns", time.ci95_low},
+                     {"high_ns", time.ci95_high},
+                     {"mad_ns", time.mad},
                      {"flags", flags_of(report, run)},
                      {"version", report.tool.version},
                      {"digest", std::string_view(run.verify.digest).substr(0, 16)},
