@@ -89,8 +89,10 @@ inline constexpr const char* kFooter =
     "over the file.\n"
     "\n"
     "Exit codes: 0 ok, 1 internal error or output not writable, 2 usage (also no command at all), "
-    "bad input, not comparable or too few samples, 3 a regression, a missing case or a requirement "
-    "not met, 4 inconclusive, 5 a case failed, 6 a result was wrong, 7 no device, 77 fewer devices "
+    "bad input, not comparable or too few samples, 3 a regression, a missing case, a worsening in "
+    "a "
+    "history or a requirement not met, 4 inconclusive, 5 a case failed, 6 a result was wrong, 7 no "
+    "device, 77 fewer devices "
     "than "
     "required, 130 and 143 interrupted.\n";
 

@@ -40,7 +40,7 @@ struct RunRequest {
   bool json = false;   // prints only the result on stdout
   bool force = false;  // replaces a result even if nothing was measured
   std::optional<std::filesystem::path> result_file, trace_file;
-  bool no_save = false;  // saves no result
+  bool no_save = false;                          // saves no result
   std::optional<std::filesystem::path> history;  // folder that the result is appended to
   std::map<std::string, std::string> labels;     // of the result
   // The program chose result_file (app/saved_results.hpp).

@@ -43,10 +43,10 @@ std::vector<std::filesystem::path> saved_results(const std::filesystem::path& fo
 std::optional<std::size_t> saved_index(const std::string& from, const std::string& text);
 
 // Replaces `last` by the file it means in every argument or option that names a result to read:
-// report, trace, compare (both), history add, simulate --from, run --resume, --sizes-of. Replaces `-` by
-// standard input, except for --resume. Prints on stderr which file each `last` is, unless the
-// command is quiet. Throws Error(usage) for a bad number or a second `-`, Error(input) if there are
-// fewer results.
+// report, trace, compare (both), history add, simulate --from, run --resume, --sizes-of. Replaces
+// `-` by standard input, except for --resume. Prints on stderr which file each `last` is, unless
+// the command is quiet. Throws Error(usage) for a bad number or a second `-`, Error(input) if there
+// are fewer results.
 void resolve_saved_results(Invocation& invocation, const Environment& environment);
 
 // Returns the part of a name that stands for the suites: "merkle", "matrix+msm", "all".

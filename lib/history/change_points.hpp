@@ -37,8 +37,8 @@ double shift_between(std::span<const double> older, std::span<const double> newe
 // rank sum this far from its mean. Exact, also with equal values.
 double rank_sum_p(std::span<const double> fewer, std::span<const double> others);
 
-// Tells whether the values leave their level step by step, so that a level and then a slope describe
-// them clearly better than two levels that meet at index `at`.
+// Tells whether the values leave their level step by step, so that a level and then a slope
+// describe them clearly better than two levels that meet at index `at`.
 bool is_drift(std::span<const double> values, std::size_t at);
 
 // Values that lie around two levels, between which they go back and forth.
@@ -60,7 +60,8 @@ struct ChangePoint {
 
 struct Segmentation {
   std::vector<ChangePoint> points;  // in the order of the values
-  // Segments of two states that are at least the floor apart: begin, and the states of the values from there on.
+  // Segments of two states that are at least the floor apart: begin, and the states of the values
+  // from there on.
   std::vector<std::pair<std::size_t, TwoStates>> states;
   // The values; those at the rarer level of two states are scaled to the other level.
   std::vector<double> levelled;

@@ -281,10 +281,8 @@ const Description<ListedResult>& description<ListedResult>() {
   static const Description<R> kResult{
       {field<&R::name>("name", "what commands take in place of the file: last, last~1"),
        field<&R::started>("started", "RFC 3339 in UTC; empty: not known"),
-       field<&R::what>("suites", "joined by +"),
-       field<&R::cases>("cases"),
-       field<&R::measured>("samples_ns", "all samples together"),
-       field<&R::complete>("complete"),
+       field<&R::what>("suites", "joined by +"), field<&R::cases>("cases"),
+       field<&R::measured>("samples_ns", "all samples together"), field<&R::complete>("complete"),
        field_as<TextOrNull, &R::commit>("commit", "the label of that name; null: none"),
        field<&R::file>("file"),
        field_as<TextOrNull, &R::trouble>("unreadable", "why it cannot be read; null: it can")}};

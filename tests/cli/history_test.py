@@ -6,9 +6,10 @@ Usage: history_test.py BINARY [unittest arguments]."""
 import copy
 import json
 import random
+import re
 import subprocess
 import sys
-import time
+import xml.etree.ElementTree
 from pathlib import Path
 
 import binary
@@ -173,6 +174,32 @@ class Histories(Case):
         listed = self.good("history", "list", self.history)
         self.assertEqual(listed.err, "")
         self.assertEqual([line.split()[1] for line in listed.out.splitlines()[1:-1]], ["8", "8"])
+
+    def test_the_page_and_the_pictures_show_what_trend_says(self):
+        self.add(*(self.result(n, 1 if n < 20 else 1.1, {"node": "<b>" if n < 20 else "x"})
+                   for n in range(30)))
+        file, page = self.folder / "trend.json", self.folder / "trend.html"
+        self.trend("-o", file, code=3)
+        script = [sys.executable, ROOT / "scripts/trend_html.py"]
+        done = subprocess.run([*script, file, "-o", page], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (0, f"{page}\n"), done.stderr)
+        text = page.read_text(encoding="utf-8")
+        self.assertIn("2 of 2 series slower by", text)
+        self.assertIn("label node: &lt;b&gt; → x", text)
+        self.assertNotIn("<b>", text)
+        self.assertEqual((text.count("<svg"), text.count('class="run"')), (2, 60))
+        self.assertEqual((text.count('class="worse"'), text.count('class="env"')), (2, 2))
+        self.assertEqual(len(xml.etree.ElementTree.fromstring(
+            re.search("<svg.*?</svg>", text, re.S).group()).findall("circle")), 30)
+        for wrong in (ROOT / "README.md", self.result(1)):
+            done = subprocess.run([*script, wrong, "-o", page], capture_output=True, text=True)
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+        python = python_with("matplotlib")
+        if python:
+            done = subprocess.run([python, ROOT / "scripts/plot.py", file, "-o",
+                                   self.folder / "plots", "--format", "svg"],
+                                  capture_output=True, text=True)
+            self.assertEqual((done.returncode, len(done.stdout.splitlines())), (0, 2), done.stderr)
 
     def test_run_adds_its_result_with_labels(self):
         report = self.small("--history", self.history, "--label", "commit=abc,def", "--label",
