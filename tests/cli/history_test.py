@@ -108,7 +108,8 @@ class Histories(Case):
         self.good("history", "ack", self.history, group["first"]["commit"], "--reason", "by design")
         self.assertIn("acknowledged: by design", self.trend())
         self.assertIn("acknowledged: by design",
-                      self.good("history", "show", self.history, "equal").out)
+                      self.good("history", "show", self.history, "equal",
+                                env={"COLUMNS": "120"}).out)
 
     def test_an_excluded_run_does_not_count(self):
         self.add(*(self.result(n, 1 if n < 20 else 1.1) for n in range(30)))
