@@ -202,6 +202,14 @@ bool each_member(std::string_view json, F f, bool open = false) {
   }
 }
 
+// Returns the text that a JSON string stands for. Throws Error(input) for an escape that is none.
+std::string decoded(std::string_view value) {
+  const std::string_view inner = value.substr(1, value.size() - 2);
+  if (inner.find('\\') == std::string_view::npos) return std::string(inner);
+  const JsonValue json = parse_json_value(value);
+  return JsonReader(json).string();
+}
+
 // Reads lines into a ResultHistory.
 class LineReader {
  public:
@@ -232,8 +240,7 @@ class LineReader {
     if (value.size() < 2 || value.front() != '"') return {};
     const std::string_view inner = value.substr(1, value.size() - 2);
     if (inner.find('\\') == std::string_view::npos) return inner;
-    const JsonValue decoded = parse_json_value(value);
-    return history_.texts.emplace_back(JsonReader(decoded).string());
+    return history_.texts.emplace_back(decoded(value));
   }
 
   static double number_of(std::string_view value) {
@@ -293,8 +300,10 @@ class LineReader {
       return false;
     }
     if (kind == "run") {
+      const auto is_time = [](double ns) { return ns >= 0 && ns <= JsonReader::kMostTime; };
       const bool whole = !run.result.empty() && !run.at.empty() && !series.empty() &&
-                         !run.case_name.empty() && run.time > 0 && run.n > 0;
+                         !run.case_name.empty() && run.n > 0 && run.time > 0 && is_time(run.time) &&
+                         is_time(run.low) && is_time(run.high) && is_time(run.mad);
       if (whole) runs_[series].push_back(run), ++history_.lines;
       return whole;
     }
@@ -527,15 +536,7 @@ std::string mark_line(std::string_view kind, const HistoryMark& mark) {
 std::map<std::string, std::string> members_of(std::string_view object) {
   std::map<std::string, std::string> members;
   each_member(object, [&](std::string_view key, std::string_view value) {
-    std::string text(value);
-    if (value.front() == '"') {
-      text = std::string(value.substr(1, value.size() - 2));
-      if (text.find('\\') != std::string::npos) {
-        const JsonValue decoded = parse_json_value(value);
-        text = JsonReader(decoded).string();
-      }
-    }
-    members[std::string(key)] = std::move(text);
+    members[std::string(key)] = value.front() == '"' ? decoded(value) : std::string(value);
   });
   return members;
 }

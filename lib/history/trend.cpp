@@ -28,7 +28,7 @@ std::optional<double> value_of(const HistoryRun& run, const TrendOptions& option
   double value = 0;
   if (found == metrics.end()) return std::nullopt;
   std::from_chars(found->second.data(), found->second.data() + found->second.size(), value);
-  return value > 0 ? std::optional(value) : std::nullopt;
+  return value > 0 && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
 std::string why_left_out(const HistoryRun& run, const TrendOptions& options) {
