@@ -536,7 +536,11 @@ std::string mark_line(std::string_view kind, const HistoryMark& mark) {
 std::map<std::string, std::string> members_of(std::string_view object) {
   std::map<std::string, std::string> members;
   each_member(object, [&](std::string_view key, std::string_view value) {
-    members[std::string(key)] = value.front() == '"' ? decoded(value) : std::string(value);
+    std::string& text = members[std::string(key)] = value;
+    try {
+      if (value.front() == '"') text = decoded(value);
+    } catch (const Error&) {  // a damaged text stays as it is
+    }
   });
   return members;
 }

@@ -96,7 +96,7 @@ std::vector<std::string> find_results(const ResultHistory& history, std::string_
 // Returns the line of a mark, with its line end. `kind`: "exclude" or "ack".
 std::string mark_line(std::string_view kind, const HistoryMark& mark);
 
-// Returns the members of a JSON object, as texts. Throws Error(input) if a text has a wrong escape.
+// Returns the members of a JSON object, as texts.
 std::map<std::string, std::string> members_of(std::string_view object);
 
 }  // namespace mgpu

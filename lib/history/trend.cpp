@@ -13,7 +13,7 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kMostRuns = 1000, kReruns = 3;
+constexpr std::size_t kMostRuns = 1000, kReruns = 3, kUnseen = 6, kNearby = 3;
 constexpr double kConfirmed = 0.001, kFalseDiscoveries = 0.01;
 
 TrendRun trend_run(const HistoryRun& run) {
@@ -125,32 +125,48 @@ class Analysis {
     return std::span(segments_.levelled).subspan(begin, end - begin);
   }
 
-  // Judges the newest run by the segment before it, together with its repetitions.
-  void look_at_newest() {
-    const std::size_t newest = values_.size() - 1;
-    const std::size_t begin = segments_.points.empty() ? 0 : segments_.points.back().split.at;
-    std::span<const double> segment = levelled(begin, newest);
+  // Judges run `k` by the segment before it, together with its repetitions and all later runs.
+  // Returns false if the segment is too short.
+  bool look_at(std::size_t k, std::size_t begin) {
+    std::span<const double> segment = levelled(begin, k);
     const auto next = expected_next(segment, options_.floor);
-    if (!next) {
-      found_.note = fmt::format("{} of {} runs{}", segment.size(), kShortHistory,
-                                begin > 0 ? " since the last change" : "");
-      return;
+    if (!next) return false;
+    const double value = segments_.levelled[k];
+    if (std::abs(value - next->median) <= next->margin) return true;
+    std::vector<double> together(segments_.levelled.begin() + static_cast<std::ptrdiff_t>(k),
+                                 segments_.levelled.end());
+    std::size_t reruns = 0;
+    for (const auto& [at, again] : reruns_) {
+      if (at < runs_[k]->at) continue;
+      together.push_back(again);
+      ++reruns;
     }
-    const double value = segments_.levelled.back();
-    if (std::abs(value - next->median) <= next->margin) return;
-    std::vector<double> together{value};
-    for (const auto& [at, again] : reruns_)
-      if (at >= runs_.back()->at) together.push_back(again);
-    const std::size_t reruns = together.size() - 1;
     if (segment.size() > kNewestRuns) segment = segment.last(kNewestRuns);
-    const double p = rank_sum_p(together, segment), shift = shift_between(segment, together);
-    if (reruns >= kReruns && p <= kConfirmed && std::abs(shift) >= options_.floor) {
-      confirmed_ = ChangePoint{{newest, 0, newest, newest}, shift, p};
-      return;
+    const double shift = shift_between(segment, together);
+    if (reruns >= kReruns && std::abs(shift) >= options_.floor) {
+      if (const double p = rank_sum_p(together, segment); p <= kConfirmed) {
+        confirmed_ = ChangePoint{{k, 0, k, k}, shift, p};
+        found_.suspect.reset();
+        return true;
+      }
     }
-    found_.suspect =
-        TrendSuspect{trend_run(*runs_.back()),    values_.back(), next->median, next->margin,
-                     worse(value - next->median), reruns};
+    if (k + 1 == values_.size())
+      found_.suspect =
+          TrendSuspect{trend_run(*runs_.back()),    values_.back(), next->median, next->margin,
+                       worse(value - next->median), reruns};
+    return true;
+  }
+
+  // Judges the newest run, and those just before it that repetitions may have confirmed: change
+  // points see a new level only after six runs.
+  void look_at_newest() {
+    const std::size_t begin = segments_.points.empty() ? 0 : segments_.points.back().split.at;
+    const std::size_t newest = values_.size() - 1;
+    const std::size_t oldest = newest - std::min(newest - begin, kUnseen);
+    for (std::size_t k = oldest; k <= newest && !confirmed_; ++k)
+      if (!look_at(k, begin) && k == newest)
+        found_.note = fmt::format("{} of {} runs{}", newest - begin, kShortHistory,
+                                  begin > 0 ? " since the last change" : "");
   }
 
   ChangeStatus status_of(std::size_t k) const {
@@ -163,8 +179,10 @@ class Analysis {
                                                            : ChangeStatus::undone;
   }
 
+  // Returns the acknowledgement of a change that more runs may have moved a little since.
   const HistoryMark* acknowledgement(const RankSplit& split) const {
-    for (std::size_t k = split.first; k <= split.last; ++k)
+    const std::size_t first = split.first - std::min(split.first, kNearby);
+    for (std::size_t k = first; k < std::min(split.last + kNearby + 1, runs_.size()); ++k)
       if (const HistoryMark* mark = history_.acknowledgement(series_.key, runs_[k]->result))
         return mark;
     return nullptr;

@@ -138,6 +138,8 @@ TEST_CASE("a torn, damaged or foreign line is skipped and named") {
   CHECK(read("\n  \n" + one).second.empty());
   for (const char* foreign : {"{}", "[]", "1", "{\"a\":1}", "{\"schema\":\"\\x\"}", "{\"a\" 1}"})
     CHECK(read(one + foreign + "\n").second.size() == 1);
+  CHECK(members_of(R"({"a":"\x","b":"\u00e9","c":1})") ==
+        std::map<std::string, std::string>{{"a", R"("\x")"}, {"b", "\u00e9"}, {"c", "1"}});
   // Another writer may order members in another way, and put spaces between them.
   const std::string spaced =
       R"({ "time_ns" : 5, "environment" : { "a":"}" }, "n":3, "kind":"run", "result":"r", )"

@@ -85,6 +85,7 @@ TEST_CASE("an acknowledged worsening is no alarm, nor one that was undone") {
   CHECK(acknowledged.series[0].changes[0].status == ChangeStatus::acknowledged);
   CHECK(acknowledged.series[0].changes[0].reason == "by design");
   CHECK(trend_tables(acknowledged, {}).find("acknowledged: by design") != std::string::npos);
+  CHECK_FALSE(trends(text + mark_line("ack", {result_of(22), {}, "nearby", "", "2026"})).alarms());
   CHECK(trends(text + mark_line("ack", {result_of(5), {}, "another run", "", "2026"})).alarms());
 
   const TrendReport undone =
@@ -162,7 +163,13 @@ TEST_CASE("the newest run is suspect until repetitions confirm it") {
   CHECK_FALSE(confirmed.series[0].suspect);
   REQUIRE(confirmed.series[0].changes.size() == 1);
   CHECK(confirmed.series[0].changes[0].first.commit == "c030");
-  CHECK(confirmed.series[0].runs == 31);  // repetitions are no further runs
+  CHECK(confirmed.series[0].runs == 31);         // repetitions are no further runs
+  for (std::size_t run = 34; run < 38; ++run) {  // it stays confirmed until change points see it
+    text += history_line({run, 1.08e6 * (1 + 0.01 * noise(run))});
+    CAPTURE(run);
+    CHECK(trends(text).alarms());
+    CHECK(trends(text).series[0].changes[0].last.commit >= "c030");
+  }
   const TrendReport refuted = trends(spike);
   CHECK_FALSE(refuted.alarms());
   CHECK(refuted.series[0].suspect->reruns == 3);
