@@ -27,6 +27,7 @@ namespace {
 
 constexpr std::string_view kSchema = "mgpu-bench/history/1", kSchemas = "mgpu-bench/history/";
 constexpr std::string_view kBegin = R"({"schema":"mgpu-bench/history/)";
+constexpr std::string_view kMetrics = R"(,"metrics":{)", kEnvironment = R"(},"environment":{)";
 
 // Returns the devices of a case.
 std::vector<const DeviceRecord*> devices_of(const Report& report, const RunRecord& run) {
@@ -176,7 +177,7 @@ std::size_t value_end(std::string_view json, std::size_t at) {
 template <typename F>
 bool each_member(std::string_view json, F f, bool open = false) {
   const auto skip_spaces = [&](std::size_t at) {
-    while (at < json.size() && std::strchr(" \t\r\n", json[at]) != nullptr) ++at;
+    while (at < json.size() && (json[at] == ' ' || json[at] == '\t' || json[at] == '\r')) ++at;
     return at;
   };
   std::size_t at = skip_spaces(0);
@@ -243,6 +244,14 @@ class LineReader {
     return history_.texts.emplace_back(decoded(value));
   }
 
+  // As line.find(), which is slow where many places begin like the text.
+  static std::size_t find(std::string_view line, std::string_view text, std::size_t from = 0) {
+    if (from >= line.size()) return line.npos;
+    const void* found = ::memmem(line.data() + from, line.size() - from, text.data(), text.size());
+    if (found == nullptr) return line.npos;
+    return static_cast<std::size_t>(static_cast<const char*>(found) - line.data());
+  }
+
   static double number_of(std::string_view value) {
     double number = 0;
     std::from_chars(value.data(), value.data() + value.size(), number);
@@ -285,16 +294,17 @@ class LineReader {
           if (name == key) *number = number_of(value);
       }
     };
-    // The environment, half of a line, is the last member of the lines that this program writes.
-    constexpr std::string_view environment = R"(,"environment":{)";
-    const std::size_t last = line.ends_with("}}") ? line.find(environment) : line.npos;
-    if (last != line.npos) {
-      run.environment = line.substr(last + environment.size() - 1);
+    // The lines of this program end with metrics and environment, two thirds of a line.
+    const std::size_t metrics = find(line, kMetrics),
+                      environment = find(line, kEnvironment, metrics);
+    if (environment != line.npos && line.ends_with("}}")) {
+      run.metrics = line.substr(metrics, environment + 1 - metrics).substr(kMetrics.size() - 1);
+      run.environment = line.substr(environment).substr(kEnvironment.size() - 1);
       run.environment.remove_suffix(1);
-    }
-    if (last != line.npos ? !each_member(line.substr(0, last), put_into, true)
-                          : !each_member(line, put_into))
+      if (!each_member(line.substr(0, metrics), put_into, true)) return false;
+    } else if (!each_member(line, put_into)) {
       return false;
+    }
     if (schema != kSchema) {
       if (schema.starts_with(kSchemas)) newer_ = schema;
       return false;
