@@ -36,12 +36,13 @@ ExitCode add(const Context& context, const std::string& folder,
   if (files.empty())
     throw Error(ErrorKind::usage,
                 "history add needs a result; expected: files that run saved, or last, last~1");
+  KnownCases known = known_cases(folder);
   for (const std::string& file : files) {
     Report report = read_report(file);
     complete_defaults(report, context.suites);
     warn_of_interruption(file, report);
     try {
-      add_to_history(folder, report, file, false);
+      add_to_history(folder, report, file, false, known);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::input || std::string_view(error.what()).starts_with(folder))
         throw;

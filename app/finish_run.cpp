@@ -80,10 +80,12 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
   written &= write_exports(report, request.exports, failures, request.outputs, request.force);
   if (request.history) {
     try {
-      if (report.complete)
-        add_to_history(*request.history, report, "this result", request.quiet);
-      else
+      if (report.complete) {
+        KnownCases known = known_cases(*request.history);
+        add_to_history(*request.history, report, "this result", request.quiet, known);
+      } else {
         print_error("not added to the history: the run is not complete");
+      }
     } catch (const Error& error) {
       written = false;
       print_error(std::string("error: ") + error.what());

@@ -7,8 +7,6 @@
 #include <cerrno>
 #include <cstring>
 #include <fstream>
-#include <set>
-#include <utility>
 #include <vector>
 
 #include "app/terminal.hpp"
@@ -114,18 +112,22 @@ void check_history(const fs::path& folder) {
                             in_quotes(folder.string()), error.message()));
 }
 
-void add_to_history(const fs::path& folder, const Report& report, const std::string& name,
-                    bool quiet) {
-  const ResultLines found = history_lines(report);
+KnownCases known_cases(const fs::path& folder) {
   check_history(folder);
   const ResultHistory history = read_history(folder);
-  std::set<std::pair<std::string_view, std::string_view>> known;
+  KnownCases known;
   for (const HistorySeries& series : history.series)
     for (const HistoryRun& run : series.runs) known.emplace(run.result, run.case_name);
+  return known;
+}
+
+void add_to_history(const fs::path& folder, const Report& report, const std::string& name,
+                    bool quiet, KnownCases& known) {
+  const ResultLines found = history_lines(report);
   std::map<std::string, std::vector<std::string>> files;
   std::size_t added = 0;
   for (const HistoryLine& line : found.lines) {
-    if (known.contains({line.result, line.case_name})) continue;
+    if (!known.emplace(line.result, line.case_name).second) continue;
     files[line.file].push_back(line.text);
     ++added;
   }

@@ -4,7 +4,9 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
+#include <utility>
 
 #include "app/settings.hpp"
 #include "lib/report/record.hpp"
@@ -22,9 +24,14 @@ std::map<std::string, std::string> read_labels(const Settings& settings);
 // Creates the folder if it is missing. Throws Error(output) if nothing can be written there.
 void check_history(const std::filesystem::path& folder);
 
-// Appends the cases of the report that the history lacks, and says on stderr how many, unless it is
+// Ids of results, with the cases that a history has of each.
+using KnownCases = std::set<std::pair<std::string, std::string>>;
+// Creates the folder if it is missing. Throws Error(output), Error(input).
+KnownCases known_cases(const std::filesystem::path& folder);
+
+// Appends the cases of the report that are not known, and says on stderr how many, unless it is
 // quiet. `name`: of the result. Throws Error(output), Error(input).
 void add_to_history(const std::filesystem::path& folder, const Report& report,
-                    const std::string& name, bool quiet);
+                    const std::string& name, bool quiet, KnownCases& known);
 
 }  // namespace mgpu

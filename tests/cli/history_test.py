@@ -254,9 +254,16 @@ class Histories(Case):
             report = json.loads(self.good("report", one["file"], "--json", env=state).out)
             self.assertEqual((one["started"], one["suites"], one["cases"], one["complete"]),
                              (report["started"], "merkle", 1, True))
+        folder = Path(document["results"][0]["file"]).parent
+        for k in range(98):
+            (folder / f"2025-01-01T0000{k % 60:02}Z{'.2' if k >= 60 else ''}-msm.json.gz").touch()
+        said = self.good("run", "merkle", *DEVICES, "--size", "2^10", "--mode", "resident", "-s",
+                         "equal", "-n", 1, "--warmup", 0, "-v", env=state).err
+        self.assertRegex(said, "only the newest 100 results are saved: .*2025-01-01T000000Z-msm"
+                               ".json.gz is removed")
         Path(document["results"][0]["file"]).write_text("torn")
         said = self.good("list", "results", env=state).out
-        self.assertRegex(said, "last +not JSON")
+        self.assertRegex(said, "last~1 +not JSON")
         self.refused(["list", "results", "x"], 2, "one argument too many", env=state)
 
 
