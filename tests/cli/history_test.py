@@ -78,6 +78,10 @@ class Histories(Case):
         shown = self.good("history", "show", self.history, "dynamic").out
         self.assertIn("2026-01-03T06:00", shown)
         self.assertEqual(len(shown.splitlines()), 4)
+        narrow = self.good("history", "show", self.history, "dynamic", env={"COLUMNS": "60"}).out
+        self.assertLessEqual(max(map(len, narrow.splitlines()[1:])), 60)
+        self.assertIn("columns hidden", narrow)
+        self.assertNotIn(" .. ", narrow)  # between the ends of the hidden interval
         again = self.good("history", "show", self.history, self.id_of("dynamic")).out
         self.assertEqual(again, shown)
 

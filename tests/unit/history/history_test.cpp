@@ -4,6 +4,7 @@
 #include <doctest/doctest.h>
 
 #include <fstream>
+#include <thread>
 
 #include "lib/base/error.hpp"
 #include "lib/base/output_file.hpp"
@@ -76,6 +77,8 @@ TEST_CASE("a line has the figures of a case; what did not verify never enters") 
   CHECK(environment.at("power limit") == "500 W");
   CHECK(environment.at("mgpu-bench") == "0.1.0 0123456789ab");
   CHECK(members_of(run.metrics).at("speedup").starts_with("1.2"));
+  report.labels["machine"] = "rack 4";
+  CHECK(history_lines(report).lines[0].file == "rack-4-2026-07.jsonl");
   report.id = "1234";
   CHECK(history_lines(report).lines[0].result == "1234");
 }
@@ -158,6 +161,9 @@ TEST_CASE("marks exclude a run or acknowledge a change, in one series or in all"
   }
   text += mark_line("exclude", {result_of(1), "sum equal", "a \"busy\" machine", "ada", "2026-02"});
   text += mark_line("ack", {result_of(2), {}, "exact now", "", "2026-02"});
+  // Of two marks on a run the older one counts, wherever it is.
+  const std::string newer = mark_line("exclude", {result_of(1), "sum equal", "no", "", "2026-03"});
+  text = newer + text;
   const ResultHistory history = history_of(text);
   CHECK(history.warnings.empty());
   const HistorySeries &equal = series_named(history, "sum equal"),
@@ -197,6 +203,23 @@ TEST_CASE("series and runs are found by the begin of an id, and by what only one
         std::vector{result_of(0), result_of(1), result_of(2)});
   CHECK_THROWS_AS(find_results(history, "test", "000"), Error);  // begins three ids
   CHECK_THROWS_AS(find_results(history, "test", "x"), Error);
+}
+
+TEST_CASE("writers at the same time do not mix their lines") {
+  const test::TemporaryFolder folder;
+  const std::filesystem::path file = folder.path() / "a.jsonl";
+  {
+    std::vector<std::jthread> writers;
+    for (std::size_t writer = 0; writer < 4; ++writer)
+      writers.emplace_back([&, writer] {
+        for (std::size_t k = 0; k < 50; ++k)
+          append_lines(file, std::vector{history_line({writer * 100 + k}),
+                                         history_line({writer * 100 + k, 1, "sum dynamic"})});
+      });
+  }
+  const ResultHistory history = read_history(folder.path());
+  CHECK(history.warnings.empty());
+  CHECK(history.lines == 400);
 }
 
 TEST_CASE("lines are appended after a torn one, and read from plain and compressed files") {

@@ -74,6 +74,31 @@ TEST_CASE("series that got slower in the same run are one group, with what else 
   }
 }
 
+TEST_CASE("a group names the runs that all of its series name") {
+  // The place of a small change is not known as well as that of a large one.
+  const std::string small = lines_of(
+      60, [](std::size_t run) { return run < 30 ? 1 : 1.022; }, "sum a");
+  const TrendRun first = trends(small).groups.at(0).first, last = trends(small).groups.at(0).last;
+  const TrendReport both =
+      trends(small + lines_of(
+                         60, [](std::size_t run) { return run < 30 ? 1 : 1.3; }, "sum b"));
+  REQUIRE(both.groups.size() == 1);
+  CHECK(both.groups[0].first.commit == "c030");
+  CHECK(both.groups[0].last.commit == "c030");
+  CHECK(first.commit < "c030");
+  CHECK(last.commit > "c030");
+}
+
+TEST_CASE("changes on two machines, or at two times, are two groups") {
+  const std::string one = lines_of(40, slower_from_20, "sum equal");
+  CHECK(trends(one + lines_of(40, slower_from_20, "sum dynamic",
+                              [](LineOf& line) { line.machine = "node2"; }))
+            .groups.size() == 2);
+  CHECK(trends(one + lines_of(
+                         40, [](std::size_t run) { return run < 30 ? 1 : 1.08; }, "sum dynamic"))
+            .groups.size() == 2);
+}
+
 TEST_CASE("an acknowledged worsening is no alarm, nor one that was undone") {
   const std::string text = lines_of(30, slower_from_20);
   CHECK(trends(text).alarms());
