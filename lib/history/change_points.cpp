@@ -9,6 +9,7 @@ namespace mgpu {
 namespace {
 
 constexpr std::size_t kLeastOlder = 5, kLeastNewer = 3;
+constexpr std::size_t kThinned = 64;
 constexpr double kAlpha = 0.001, kNearMost = 0.5, kNearLikelihood = 4;
 
 struct Threshold {
@@ -88,6 +89,14 @@ RankSplit locate(std::span<const double> values, const std::vector<double>& z, s
     split.last = std::max(split.last, t);
   }
   return split;
+}
+
+// Returns at most 64 of the values, evenly spaced: more tell little more, and take long in pairs.
+std::vector<double> thinned(std::span<const double> values) {
+  const std::size_t n = std::min(values.size(), kThinned);
+  std::vector<double> some(n);
+  for (std::size_t k = 0; k < n; ++k) some[k] = values[k * values.size() / n];
+  return some;
 }
 
 class Finder {
@@ -228,9 +237,8 @@ std::optional<RankSplit> best_split(std::span<const double> values) {
 
 double shift_between(std::span<const double> older, std::span<const double> newer) {
   std::vector<double> ratios;
-  ratios.reserve(older.size() * newer.size());
-  for (const double from : older)
-    for (const double to : newer) ratios.push_back(to / from);
+  for (const double from : thinned(older))
+    for (const double to : thinned(newer)) ratios.push_back(to / from);
   return ratios.empty() ? 0 : median_of(std::move(ratios)) - 1;
 }
 
@@ -261,7 +269,10 @@ double rank_sum_p(std::span<const double> fewer, std::span<const double> others)
 }
 
 bool is_drift(std::span<const double> values, std::size_t at) {
-  constexpr std::size_t kLeast = 5;
+  constexpr std::size_t kLeast = 5, kAround = 64;
+  const std::size_t begin = at - std::min(at, kAround);
+  values = values.subspan(begin, std::min(values.size(), at + kAround) - begin);
+  at -= begin;
   const double step =
       distances_to_median(values.first(at)) + distances_to_median(values.subspan(at));
   double least = step;

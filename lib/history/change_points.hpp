@@ -30,7 +30,7 @@ struct RankSplit {
 std::optional<RankSplit> best_split(std::span<const double> values);
 
 // Returns the relative shift from older to newer values: the median of all ratios, minus 1 (Hodges
-// and Lehmann, Ann. Math. Stat. 34, 1963).
+// and Lehmann, Ann. Math. Stat. 34, 1963). Of more than 64 values an even choice counts.
 double shift_between(std::span<const double> older, std::span<const double> newer);
 
 // Returns the two-sided probability that `fewer` values, taken from all of them at random, have a

@@ -41,6 +41,13 @@ struct ResultLines {
 // one of `links`.
 ResultLines history_lines(const Report& report);
 
+// A line by `history exclude` or `history ack`.
+struct HistoryMark {
+  std::string_view result;  // the run, or the first one of the new level
+  std::string_view series;  // empty: all series
+  std::string_view reason, who, at;
+};
+
 // One case of one run. Views point into the ResultHistory that it is from.
 struct HistoryRun {
   std::string_view result, at, case_name, machine, commit, version;
@@ -48,14 +55,7 @@ struct HistoryRun {
   std::uint64_t n = 0;                          // samples
   bool disturbed = false, rerun = false;
   std::string_view metrics, environment;  // JSON objects
-  const struct HistoryMark* excluded = nullptr;
-};
-
-// A line by `history exclude` or `history ack`.
-struct HistoryMark {
-  std::string_view result;  // the run, or the first one of the new level
-  std::string_view series;  // empty: all series
-  std::string_view reason, who, at;
+  const HistoryMark* excluded = nullptr;
 };
 
 struct HistorySeries {

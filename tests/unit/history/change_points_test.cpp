@@ -154,6 +154,21 @@ TEST_CASE("twenty quiet runs and then steps of 1 % are named as a drift by the t
   CHECK(steps <= 2);
 }
 
+TEST_CASE("several changes of a long series are found, whatever the floor") {
+  Random random(9);
+  std::vector<double> values = draws(quiet, 150, random);
+  for (const double level : {0.9, 1.1, 1.12, 1.16})
+    append(values, draws(quiet, 150, random, level));
+  const auto places = [&](double floor) {
+    std::vector<std::size_t> all;
+    for (const ChangePoint& point : find_changes(values, floor).points)
+      all.push_back(point.split.at);
+    return all;
+  };
+  CHECK(places(0.01) == std::vector<std::size_t>{150, 300, 450, 600});
+  CHECK(places(0.05) == std::vector<std::size_t>{150, 300});
+}
+
 TEST_CASE("a return to the old level after an improvement is a change for the worse") {
   Random random(5);
   for (int s = 0; s < 50; ++s) {
