@@ -53,6 +53,8 @@ class Tree {
     add_compare();
     add_gate();
     add_merge();
+    add_history();
+    add_trend();
     add_calibrate();
     add_links();
     add_plan();
@@ -146,10 +148,11 @@ class Tree {
   }
 
   void add_list() {
-    CLI::App* sub = command("list", "List suites, strategies or metrics",
+    CLI::App* sub = command("list", "List suites, strategies, metrics or saved results",
                             "Examples:\n  mgpu-bench list strategies\n  mgpu-bench list suites "
-                            "merkle\n  mgpu-bench list suites --json | jq -r '.suites[].name'\n");
-    add_arguments(sub, "WHAT", "suites, strategies or metrics", true);
+                            "merkle\n  mgpu-bench list suites --json | jq -r '.suites[].name'\n"
+                            "  mgpu-bench list results\n");
+    add_arguments(sub, "WHAT", "suites, strategies, metrics or results", true);
     add_arguments(sub, "NAME", "Those to list (default: all)", false);
     add(sub, {"json", 0, OptionSpec::Kind::flag, "", "Print as JSON (mgpu-bench schema list)", ""});
   }
@@ -256,6 +259,42 @@ class Tree {
                       kOrLast,
                   false);
     for (const OptionSpec& spec : merge_specs_) add(sub, spec);
+  }
+
+  void add_history() {
+    CLI::App* sub = command("history", "Keep results over time, for trend", kHistoryFooter);
+    add_arguments(sub, "ACTION", "add, list, show, exclude or ack", true);
+    add_arguments(sub, "DIR", "The folder of the history", true);
+    add_arguments(sub, "NAME",
+                  "add: results, as files, last, last~1; show: a series, by its id in list or by "
+                  "a text that only it has; exclude and ack: a run, by its id in show or by its "
+                  "commit, then a series (default: all of them)",
+                  false);
+    add(sub, {"reason", 0, OptionSpec::Kind::value, "TEXT",
+              "Why a run is excluded, or a change accepted, and who says so", ""});
+    add(sub, color_option());
+  }
+
+  void add_trend() {
+    CLI::App* sub =
+        command("trend", "Say when results of a history changed; exit code 3 if they got worse",
+                kTrendFooter);
+    add_arguments(sub, "DIR", "The folder of the history", true);
+    add(sub, {"metric", 0, OptionSpec::Kind::value, "NAME",
+              "Judge this: time, or a ratio of list metrics (default: time)", ""});
+    add(sub, {"floor", 0, OptionSpec::Kind::value, "SHARE",
+              "Ignore shifts below this share: 1% with locked clocks (default: 2%)", ""});
+    add(sub, {"since", 0, OptionSpec::Kind::value, "DATE",
+              "Ignore changes before this date: 2026-11, 2026-11-23", ""});
+    add(sub, {"disturbed", 0, OptionSpec::Kind::flag, "", "Count runs with warnings or faults, too",
+              ""});
+    add(sub, {"result", 'o', OptionSpec::Kind::value, "FILE",
+              "Save all of it as JSON (mgpu-bench schema trend); compressed if the name ends in "
+              ".gz; - is standard output",
+              ""});
+    add(sub, {"json", 0, OptionSpec::Kind::flag, "",
+              "Print that JSON, and nothing else, on standard output", ""});
+    add(sub, color_option());
   }
 
   void add_trace() {

@@ -90,8 +90,10 @@ inline constexpr const char* kFooter =
     "over the file.\n"
     "\n"
     "Exit codes: 0 ok, 1 internal error or output not writable, 2 usage (also no command at all), "
-    "bad input, not comparable or too few samples, 3 a regression, a missing case or a requirement "
-    "not met, 4 inconclusive, 5 a case failed, 6 a result was wrong, 7 no device, 77 fewer devices "
+    "bad input, not comparable or too few samples, 3 a regression, a missing case, a worsening in "
+    "a "
+    "history or a requirement not met, 4 inconclusive, 5 a case failed, 6 a result was wrong, 7 no "
+    "device, 77 fewer devices "
     "than "
     "required, 130 and 143 interrupted.\n";
 
@@ -150,5 +152,20 @@ inline constexpr const char* kGateFooter =
     "measured\n"
     "  mgpu-bench gate own.json --with '--kernel saxpy.toml -d gpu'     your own kernel\n"
     "  mgpu-bench gate --interleave old/mgpu-bench new/mgpu-bench --with 'merkle -s equal'\n";
+
+inline constexpr const char* kHistoryFooter =
+    "Examples:\n"
+    "  mgpu-bench run merkle -d gpu -s equal --history perf      measure, and append the result\n"
+    "  mgpu-bench history add perf r.json last\n"
+    "  mgpu-bench history list perf\n"
+    "  mgpu-bench history exclude perf 1b4f0e9 --reason 'other jobs ran, says Ada'\n"
+    "  mgpu-bench history ack perf 1b4f0e9 --reason 'slower, but exact, says Ada'\n";
+
+inline constexpr const char* kTrendFooter =
+    "Examples:\n"
+    "  mgpu-bench trend perf                                     exit code 3 for a worsening that "
+    "is not acknowledged\n"
+    "  mgpu-bench trend perf --metric efficiency --since 2026-11\n"
+    "  mgpu-bench trend perf --json | jq '.groups[]'\n";
 
 }  // namespace mgpu

@@ -47,7 +47,8 @@ std::string argument_of(const CommandText& command, const CommandLineText& line)
   const std::string& name = command.arguments.front().name;
   if (name == "SUITE") return "suites";
   if (name == "WHAT")
-    return fmt::format("words suites strategies metrics {}", joined_names(line.suites));
+    return fmt::format("words suites strategies metrics results {}", joined_names(line.suites));
+  if (name == "ACTION") return "file * add list show exclude ack";
   if (name == "SHELL") return "words bash zsh fish";
   if (name == "COMMAND")
     return fmt::format("words {} {}", joined_names(line.commands), joined_names(line.suites));

@@ -1,16 +1,21 @@
 // `mgpu-bench list`: the suites, strategies and metrics this binary knows, from the same tables
-// that run uses.
+// that run uses, and the saved results.
 #include <fmt/format.h>
 
 #include <algorithm>
 
 #include "app/commands.hpp"
+#include "app/saved_results.hpp"
 #include "app/terminal.hpp"
+#include "lib/base/error.hpp"
+#include "lib/base/quantity.hpp"
 #include "lib/plan/choose.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/profile/metrics.hpp"
 #include "lib/report/documents.hpp"
+#include "lib/report/record_json.hpp"
 #include "lib/report/table_writer.hpp"
+#include "lib/report/text_table.hpp"
 
 namespace mgpu {
 namespace {
@@ -77,6 +82,63 @@ std::string metrics_text(std::span<const MetricInfo> metrics) {
   return text;
 }
 
+// Returns the saved results, the newest first.
+std::vector<ListedResult> saved_list(const std::filesystem::path& folder) {
+  std::vector<ListedResult> listed;
+  for (const std::filesystem::path& file : saved_results(folder, false)) {
+    ListedResult one;
+    one.name = listed.empty() ? "last" : fmt::format("last~{}", listed.size());
+    one.file = file.string();
+    try {
+      const Report report = read_report(file);
+      std::vector<std::string> suites;
+      for (const RunRecord& run : report.runs) {
+        if (std::find(suites.begin(), suites.end(), run.suite) == suites.end())
+          suites.push_back(run.suite);
+        for (const Nanos sample : run.samples) one.measured += sample;
+      }
+      one.started = report.started;
+      one.what = fmt::format("{}", fmt::join(suites, "+"));
+      one.cases = report.runs.size();
+      one.complete = report.complete;
+      if (const auto commit = report.labels.find("commit"); commit != report.labels.end())
+        one.commit = commit->second;
+    } catch (const Error& error) {
+      one.trouble = error.what();
+      if (one.trouble.starts_with(one.file + ": ")) one.trouble.erase(0, one.file.size() + 2);
+    }
+    listed.push_back(std::move(one));
+  }
+  return listed;
+}
+
+std::string results_text(const std::vector<ListedResult>& results,
+                         const std::filesystem::path& folder, const TableStyle& style) {
+  std::vector<TextRow> rows;
+  for (const ListedResult& one : results) {
+    const std::string file = std::filesystem::path(one.file).filename().string();
+    if (!one.trouble.empty()) {
+      rows.push_back({{one.name, printable(one.trouble)}});
+      continue;
+    }
+    rows.push_back(
+        {{one.name, printable(one.started.substr(0, 16)), printable(one.what),
+          fmt::format("{}{}", one.cases, one.complete ? "" : " (interrupted)"),
+          format_duration(one.measured), printable(one.commit.substr(0, 10)), printable(file)}});
+  }
+  std::vector<std::string> hidden;
+  return draw_table({{"name", "", false},
+                     {"started (UTC)", "", false},
+                     {"suites", "", false, 0, true},
+                     {"cases", "", true, 40},
+                     {"measured", "", true, 50},
+                     {"commit", "", false, 30},
+                     {"file", "", false, 20}},
+                    std::move(rows), style.width, style.color, hidden) +
+         hidden_line(hidden, "a wider terminal, or --json", style.width) +
+         fmt::format("The newest {} are saved, in {}\n", kMostSaved, printable(folder.string()));
+}
+
 // Returns the entries with these names, in their own order; all if there are no names. Throws
 // Error(usage) for a name that no entry has.
 template <typename Entry>
@@ -109,12 +171,23 @@ std::string strategy_param_text(const StrategyInfo& strategy, const StrategyPara
 ExitCode cmd_list(const Context& context) {
   const Settings& settings = context.invocation.settings;
   const std::string what = context.invocation.arguments.at(0);
-  static const std::vector<std::string> accepted{"suites", "strategies", "metrics"};
+  static const std::vector<std::string> accepted{"suites", "strategies", "metrics", "results"};
   read_word({what, "list"}, accepted);
   const auto names = std::span(context.invocation.arguments).subspan(1);
   ListDocument document;
   std::string text;
-  if (what == "suites") {
+  if (what == "results") {
+    if (!names.empty())
+      throw Error(ErrorKind::usage, fmt::format("list results: {} is one argument too many",
+                                                in_quotes(names.front())));
+    const std::filesystem::path folder = state_directory(context.environment);
+    document.results = saved_list(folder);
+    if (!settings.is_on("json")) {
+      const TableStyle style = table_style(settings, context.environment);
+      print(results_text(*document.results, folder, style));
+      return ExitCode::ok;
+    }
+  } else if (what == "suites") {
     const auto suites = with_names(context.suites, names, what);
     document.suites = listed_suites(suites);
     text = suites_text(suites);

@@ -319,6 +319,7 @@ ExitCode cmd_run(const Context& context) {
   if (request.overview) begun.options["overview"] = std::int64_t{1};
   begun.timelines = !settings.is_on("no-timeline");
   begun.started = utc_now();
+  begun.labels = request.labels;
   begun.defaults = default_params(request.session.problems);
   request.session.only_builds = settings.is_on("build-only");
   if (!request.session.only_builds)

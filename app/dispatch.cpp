@@ -23,6 +23,8 @@ ExitCode run_command(const Context& context) {
   if (command == "compare") return cmd_compare(context);
   if (command == "gate") return cmd_gate(context);
   if (command == "merge") return cmd_merge(context);
+  if (command == "history") return cmd_history(context);
+  if (command == "trend") return cmd_trend(context);
   if (command == "trace") return cmd_trace(context);
   if (command == "schema") return cmd_schema(context);
   if (command == "completion") return cmd_completion(context);

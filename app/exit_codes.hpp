@@ -14,7 +14,7 @@ enum class ExitCode : int {
   ok = 0,
   internal = 1,      // a bug, or an output that cannot be written
   usage = 2,         // also a bad input file, and results that are not comparable or too small
-  regression = 3,    // also a missing case, and a requirement that was missed
+  regression = 3,    // also a missing case, a worsening in a history, a missed requirement
   inconclusive = 4,  // slower but undecided, any if asked for; a requirement not shown to be met
   failed = 5,        // a case failed or none could run; under --strict also one that was skipped
   unverified = 6,    // a result was wrong

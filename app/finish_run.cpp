@@ -7,6 +7,7 @@
 #include <map>
 #include <set>
 
+#include "app/history_store.hpp"
 #include "app/signals.hpp"
 #include "app/terminal.hpp"
 #include "app/time_estimate.hpp"
@@ -77,6 +78,19 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
     }
   }
   written &= write_exports(report, request.exports, failures, request.outputs, request.force);
+  if (request.history) {
+    try {
+      if (report.complete) {
+        KnownCases known = known_cases(*request.history);
+        add_to_history(*request.history, report, "this result", request.quiet, known);
+      } else {
+        print_error("not added to the history: the run is not complete");
+      }
+    } catch (const Error& error) {
+      written = false;
+      print_error(std::string("error: ") + error.what());
+    }
+  }
   if (request.json) {
     print_json(to_json_text(report));
   } else if (!request.outputs.take_standard_output()) {

@@ -243,6 +243,14 @@ std::vector<OptionSpec> own_run_options() {
        kFiles, in_simulate | in_merge | not_confirmed},
       {"no-save", 0, Kind::flag, "", "Without -o: save no dated result either", kFiles,
        in_links | not_confirmed},
+      {"history", 0, Kind::value, "DIR",
+       "Also append the measurements to the history in this folder, which mgpu-bench trend judges; "
+       "it is created if missing",
+       kFiles, not_confirmed},
+      {"label", 0, Kind::list, "KEY=VALUE",
+       "Save this text with the measurements; commit=1b4f0e9 is what is measured (default: HEAD of "
+       "the git work tree of the current folder), rerun=yes a repetition for mgpu-bench trend",
+       kFiles, not_confirmed},
       {"force", 0, Kind::flag, "", "Replace an older result even if nothing was measured", kFiles,
        in_links | not_confirmed},
       {"resume", 0, Kind::value, "RESULT",

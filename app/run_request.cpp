@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "app/device_set.hpp"
+#include "app/history_store.hpp"
 #include "app/problems.hpp"
 #include "app/terminal.hpp"
 #include "lib/base/add_once.hpp"
@@ -236,6 +237,9 @@ void read_output_files(const Settings& settings, RunRequest& request) {
     if (!request.result_file) request.result_file = path("resume");
     request.resumes = true;
   }
+  request.history = path("history");
+  if (request.history) check_history(*request.history);
+  request.labels = read_labels(settings);
   request.force = settings.is_on("force");
   request.trace_file = path("trace");
   request.session.result_file = path("save-data");

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -41,7 +42,9 @@ struct RunRequest {
   bool json = false;   // prints only the result on stdout
   bool force = false;  // replaces a result even if nothing was measured
   std::optional<std::filesystem::path> result_file, trace_file;
-  bool no_save = false;  // saves no result
+  bool no_save = false;                          // saves no result
+  std::optional<std::filesystem::path> history;  // folder that the result is appended to
+  std::map<std::string, std::string> labels;     // of the result
   // The program chose result_file (app/saved_results.hpp).
   bool result_is_dated = false;
   bool resumes = false;  // result_file is that of an earlier run

@@ -90,20 +90,24 @@ std::map<std::pair<Age, std::string>, Saved> all_saved(const fs::path& folder) {
   return found;
 }
 
-void remove_oldest(const fs::path& folder, std::size_t most) {
+// Returns the results that it removed.
+std::vector<fs::path> remove_oldest(const fs::path& folder, std::size_t most) {
   const auto all = all_saved(folder);
   std::size_t left = all.size();
+  std::vector<fs::path> removed;
   for (const auto& [age, saved] : all) {
-    if (left <= most) return;
+    if (left <= most) break;
     try {
       const FileLock nobody_writes_it(saved.file);
       std::error_code ignored;
       fs::remove(saved.file, ignored);
       fs::remove(journal_of(saved.file), ignored);
+      removed.push_back(saved.file);
       --left;
     } catch (const Error&) {  // it is being written: the next oldest is removed instead
     }
   }
+  return removed;
 }
 
 bool has_name(const fs::path& file) {
@@ -143,7 +147,7 @@ fs::path resolved(const std::string& from, const std::string& text, std::size_t 
 }  // namespace
 
 fs::path new_saved_result(const fs::path& folder, const std::string& began, const std::string& what,
-                          OutputFiles& outputs, std::size_t most) {
+                          OutputFiles& outputs, std::size_t most, std::vector<fs::path>* removed) {
   Age age{began, 1};
   std::erase(age.first, ':');  // some file systems do not allow colons
   // Numbers all results of one second, whatever their suites, so that order by age is that of
@@ -161,7 +165,8 @@ fs::path new_saved_result(const fs::path& folder, const std::string& began, cons
         outputs.remove(file);
         continue;
       }
-      remove_oldest(folder, most - 1);
+      auto gone = remove_oldest(folder, most - 1);
+      if (removed != nullptr) *removed = std::move(gone);
       return file;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::usage) throw;  // else another run of the same second has it
@@ -179,8 +184,14 @@ void keep_result(const Context& context, const std::string& began, const std::st
     return;
   }
   try {
-    request.result_file = new_saved_result(folder, began, what, request.outputs);
+    std::vector<fs::path> removed;
+    request.result_file =
+        new_saved_result(folder, began, what, request.outputs, kMostSaved, &removed);
     request.result_is_dated = true;
+    if (request.verbose && !request.quiet)
+      for (const fs::path& file : removed)
+        print_error(fmt::format("only the newest {} results are saved: {} is removed", kMostSaved,
+                                file.string()));
   } catch (const Error& error) {
     warnings.push_back(
         fmt::format("{}: this result will not be kept (-o FILE keeps it)", error.what()));
@@ -238,11 +249,12 @@ void resolve_saved_results(Invocation& invocation, const Environment& environmen
     if (text != given->value) settings.replace(name, text);
   };
   const std::string& command = invocation.command;
+  std::vector<std::string>& arguments = invocation.arguments;
   const bool results = command == "report" || command == "trace" ||
                        (command == "compare" && !settings.has("interleave"));
-  if (results) {
-    for (std::string& argument : invocation.arguments) put(command, argument, false);
-  }
+  const bool adds = command == "history" && !arguments.empty() && arguments.front() == "add";
+  for (std::size_t k = results ? 0 : adds ? 2 : arguments.size(); k < arguments.size(); ++k)
+    put(command, arguments[k], false);
   if (command == "simulate") put_option("from", false);
   if (command == "run") put_option("resume", true);
   put_option("sizes-of", false);

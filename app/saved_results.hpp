@@ -21,10 +21,11 @@ constexpr std::size_t kMostSaved = 100;
 // began at 2026-11-23T16:35:43Z and measures `what`, 2026-11-23T163543Z.2-merkle.json.gz for the
 // second run of that second, and so on. Removes the oldest results of such names, with their
 // journals, until there are `most` with the new one; never removes a file of another name, nor one
-// that a run is writing. Throws Error(output).
+// that a run is writing; `removed` gets the removed results. Throws Error(output).
 std::filesystem::path new_saved_result(const std::filesystem::path& folder,
                                        const std::string& began, const std::string& what,
-                                       OutputFiles& outputs, std::size_t most = kMostSaved);
+                                       OutputFiles& outputs, std::size_t most = kMostSaved,
+                                       std::vector<std::filesystem::path>* removed = nullptr);
 
 // Sets the result file of the request to a new one in the user's state folder, unless there is -o
 // or --no-save. If that is impossible, warns. `began`: date of the result; `what`: what it
@@ -42,10 +43,10 @@ std::vector<std::filesystem::path> saved_results(const std::filesystem::path& fo
 std::optional<std::size_t> saved_index(const std::string& from, const std::string& text);
 
 // Replaces `last` by the file it means in every argument or option that names a result to read:
-// report, trace, compare, simulate --from, run --resume, --sizes-of, --samples-of. Replaces `-`
-// by standard input, except for --resume. Prints on stderr which file each `last` is, unless the
-// command is quiet. Throws Error(usage) for a bad number or a second `-`, Error(input) if there are
-// fewer results.
+// report, trace, compare, history add, simulate --from, run --resume, --sizes-of, --samples-of.
+// Replaces `-` by standard input, except for --resume. Prints on stderr which file each `last` is,
+// unless the command is quiet. Throws Error(usage) for a bad number or a second `-`, Error(input)
+// if there are fewer results.
 void resolve_saved_results(Invocation& invocation, const Environment& environment);
 
 // Returns the part of a name that stands for the suites: "merkle", "matrix+msm", "all".

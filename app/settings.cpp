@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <charconv>
 #include <set>
 
 #include "app/config_file.hpp"
@@ -104,6 +105,20 @@ Nanos read_time(const Given& given) {
   if (time > Nanos{}) return time;
   throw Error(ErrorKind::usage,
               fmt::format("{}: {} is no time at all", given.from, in_quotes(given.value)));
+}
+
+double read_share(const Given& given, double least, double most) {
+  const std::string& text = given.value;
+  const bool percent = text.ends_with('%');
+  double value = 0;
+  const char* last = text.data() + text.size() - (percent ? 1 : 0);
+  const auto [end, error] = std::from_chars(text.data(), last, value);
+  value /= percent ? 100 : 1;
+  if (text.empty() || error != std::errc() || end != last || !(value >= least) || !(value <= most))
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: {} is not a share; expected: {} to {}, or in percent: 2%",
+                            given.from, in_quotes(text), least, most));
+  return value;
 }
 
 std::size_t read_word(const Given& given, std::span<const std::string> accepted) {

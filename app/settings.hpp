@@ -105,7 +105,8 @@ bool read_flag(const Given& given);  // true, on, yes, 1 or false, off, no, 0
 std::uint64_t read_count(const Given& given, std::uint64_t least);  // 2^20, 1M, 64Ki
 // Reads several counts separated by commas, and returns each once.
 std::vector<std::uint64_t> read_counts(const Given& given, std::uint64_t least);
-Nanos read_time(const Given& given);  // 500ms, 2m; not 0
+Nanos read_time(const Given& given);                               // 500ms, 2m; not 0
+double read_share(const Given& given, double least, double most);  // 2% or 0.02
 // Returns the index of the word in `accepted`.
 std::size_t read_word(const Given& given, std::span<const std::string> accepted);
 

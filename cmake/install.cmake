@@ -32,12 +32,12 @@ install(FILES ${texts}/mgpu-bench.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish
 
 # The scripts that read result files, with all that they import, and the reader for Python, mgpu_bench.py; they look for the schema beside them.
 set(scripts_folder ${CMAKE_INSTALL_DATADIR}/mgpu-bench/scripts)
-install(PROGRAMS scripts/plot.py scripts/recompute.py scripts/report_html.py DESTINATION ${scripts_folder} COMPONENT runtime)
+install(PROGRAMS scripts/plot.py scripts/recompute.py scripts/report_html.py scripts/trend_html.py DESTINATION ${scripts_folder} COMPONENT runtime)
 file(GLOB script_modules CONFIGURE_DEPENDS scripts/plot_*.py scripts/result_*.py)
 install(FILES scripts/json_input.py scripts/mgpu_bench.py ${script_modules} DESTINATION ${scripts_folder} COMPONENT runtime)
 install(FILES scripts/report_page/page.css scripts/report_page/page.html scripts/report_page/page.js
         DESTINATION ${scripts_folder}/report_page COMPONENT runtime)
-install(FILES lib/report/result.schema.json lib/report/scaling.schema.json
+install(FILES lib/report/result.schema.json lib/report/scaling.schema.json lib/report/trend.schema.json
         DESTINATION ${scripts_folder}/schemas COMPONENT runtime)
 
 # Headers keep their paths: `#include "lib/plan/strategy.hpp"` below include/mgpu-bench. Those of the OpenCL backend are its own, but for
@@ -47,7 +47,7 @@ install(DIRECTORY lib DESTINATION ${header_folder} COMPONENT development FILES_M
 install(FILES lib/opencl/cl_backend.hpp DESTINATION ${header_folder}/lib/opencl COMPONENT development)
 install(FILES suites/suites.hpp DESTINATION ${header_folder}/suites COMPONENT development)
 
-set(layers base device plan workload profile exec opencl measure report predict exchange session cluster kernels suites)
+set(layers base device plan workload profile exec opencl measure report history predict exchange session cluster kernels suites)
 foreach(layer IN LISTS layers)
   set_target_properties(mgpu_${layer} PROPERTIES EXPORT_NAME ${layer})
   get_target_property(kind mgpu_${layer} TYPE)

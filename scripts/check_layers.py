@@ -21,6 +21,7 @@ LAYERS = {
     "exchange": {"base", "device", "plan", "workload"},
     "session": {"base", "device", "plan", "workload", "profile", "exec", "measure", "report", "predict", "exchange"},
     "cluster": {"base", "device", "plan", "workload", "profile", "exec"},
+    "history": {"base", "device", "profile", "report"},
 }
 SUITES_MAY = {"base", "plan", "workload", "exchange"}
 

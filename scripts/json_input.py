@@ -202,10 +202,10 @@ def is_links(document):
     return "paths" in document or isinstance(runs, list) and any(isinstance(run, dict) and "link" in run for run in runs)
 
 
-def is_scaling(name):
-    """Returns true if the file says that `mgpu-bench simulate --nodes` wrote it."""
+def is_form(name, form):
+    """Returns true if the file says that it has the form of that schema: "scaling", "trend"."""
     document = load(name)
-    return isinstance(document, dict) and document.get("schema") == "mgpu-bench/scaling"
+    return isinstance(document, dict) and document.get("schema") == f"mgpu-bench/{form}"
 
 
 def formed(name, form):

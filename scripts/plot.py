@@ -14,13 +14,18 @@ A file of `mgpu-bench links` gives its matrices as heat maps, and the bandwidth 
 
 A file of `mgpu-bench simulate --nodes` gives strong and weak scaling over nodes, one picture per mode (--kind nodes).
 
+A file of `mgpu-bench trend -o FILE` gives a picture per series that changed, is in two states or has a suspect run; of all if none is
+(--kind trend).
+
 Exit 0 and the names of the files on standard output; a kind for which the files hold no figures is named on standard error and left out.
 Exit 2 and one line for bad input, or if there is nothing to draw. The drawing is in plot_kinds.py and plot_overviews.py, for iterative
-work in plot_rounds.py, for pac in plot_pac.py, for trainings in plot_training.py, for links in plot_links.py, for nodes in plot_nodes.py.
+work in plot_rounds.py, for pac in plot_pac.py, for trainings in plot_training.py, for links in plot_links.py, for nodes in plot_nodes.py,
+for trends in plot_trend.py.
 Needs matplotlib (package python3-matplotlib).
 """
 
 import argparse
+import importlib
 import sys
 from pathlib import Path
 
@@ -30,7 +35,7 @@ import result_series
 
 KINDS = ("strategies", "scaling", "sizes", "timeline", "roofline", "prediction", "imbalance", "paths", "training")  # the most telling first
 LINKS_KINDS = ("matrices", "bandwidth")
-NODES_KINDS = ("nodes",)
+OTHERS = {"scaling": ("simulate --nodes", "plot_nodes", ("nodes",)), "trend": ("trend", "plot_trend", ("trend",))}  # by schema
 FORMATS = ("png", "svg")
 NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "no case was ok",
          "timeline": "no case holds a timeline", "imbalance": "no case on several devices holds their busy times",
@@ -40,6 +45,7 @@ NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "
          "training": "no case has found losses",
          "field": "no case on these devices was ok and says which device had what",
          "nodes": "no row of it has a time",
+         "trend": "no series of it has runs",
          "matrices": "the file has no transfers: links was asked for collectives alone",
          "bandwidth": "no collective was measured at several sizes",
          "roofline": "no case has a roofline_fraction: calibrate the devices first (mgpu-bench calibrate)"}
@@ -72,15 +78,16 @@ def arguments():
     parser.add_argument("--devices", type=int, help="only sets of so many devices")
     given = parser.parse_args()
     given.links = [name for name in given.files if json_input.is_links(json_input.load(name))]
-    given.nodes = [name for name in given.files if json_input.is_scaling(name)]
-    alone, by = next(((of[0], by) for of, by in ((given.links, "links"), (given.nodes, "simulate --nodes")) if of), (None, None))
+    given.other = next((form for form in OTHERS for name in given.files if json_input.is_form(name, form)), None)
+    by = "links" if given.links else OTHERS[given.other][0] if given.other else None
+    alone = next((name for name in given.files if name in given.links or given.other and json_input.is_form(name, given.other)), None)
     if alone and len(given.files) > 1:
         json_input.refuse(f"{alone}: was made by {by}, and is drawn by itself; "
                           "expected: one such file, or results of run")
     for option in ("strategy", "mode", "devices", "field") if alone else ():
         if getattr(given, option) is not None:
             json_input.refuse(f"--{option}: not of {alone}, which was made by {by}")
-    kinds = LINKS_KINDS if given.links else NODES_KINDS if given.nodes else KINDS
+    kinds = LINKS_KINDS if given.links else OTHERS[given.other][2] if given.other else KINDS
     given.kind = None if given.kind is None else words(given.kind, ("all", *kinds), "--kind")
     if given.kind and "all" in given.kind:
         given.kind = kinds
@@ -253,11 +260,9 @@ def links_pictures(name, kinds):
             print(f"plot.py: no {kind}: {NEEDS[kind]}", file=sys.stderr)
 
 
-def nodes_pictures(name):
-    """Yields (name, figure) of a file of simulate --nodes."""
-    import plot_nodes
-
-    for stem, figure in plot_nodes.figures(json_input.formed(name, "scaling")):
+def other_pictures(name, form):
+    """Yields (name, figure) of a file of another schema than that of results."""
+    for stem, figure in importlib.import_module(OTHERS[form][1]).figures(json_input.formed(name, form)):
         if figure is not None:
             yield stem, figure
 
@@ -265,7 +270,7 @@ def nodes_pictures(name):
 def main():
     given = arguments()
     groups = []
-    if not given.links and not given.nodes:
+    if not given.links and not given.other:
         documents = [(name, result_file.read(name)) for name in given.files]
         groups = chosen(json_input.guarded(given.files, lambda: result_file.groups(documents)), given)
     try:
@@ -288,8 +293,8 @@ def main():
         found = pictures(given.kind, groups, draw, at_most)
         if given.links:
             found = links_pictures(given.files[0], given.kind)
-        elif given.nodes:
-            found = nodes_pictures(given.files[0])
+        elif given.other:
+            found = other_pictures(given.files[0], given.other)
         elif given.field:
             found = field_pictures(given, groups)
         for name, figure in found:
@@ -304,7 +309,7 @@ def main():
         json_input.guarded(given.files, drawn)
     except OSError as error:
         json_input.refuse(f"--output: {given.output}: {error.strerror or error}")
-    if not made and (given.links or given.nodes):
+    if not made and (given.links or given.other):
         json_input.refuse("nothing to draw: the file has none of the figures asked for")
     if not made:
         json_input.refuse(f"nothing to draw: {len(groups)} problems, "

@@ -203,6 +203,24 @@ void AtomicFile::commit() {
   if (error != 0) refuse(name_, error);
 }
 
+void append_lines(const fs::path& file, std::span<const std::string> lines) {
+  make_parents(file, file);
+  const int fd = ::open(file.c_str(), O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+  if (fd < 0) refuse(file, errno);
+  // Without locks on the file system, lines of two writers are still whole: O_APPEND sees to that.
+  while (::flock(fd, LOCK_EX) != 0 && errno == EINTR) {
+  }
+  char last = '\n';
+  const off_t end = ::lseek(fd, 0, SEEK_END);
+  if (end > 0) (void)!::pread(fd, &last, 1, end - 1);
+  int error = last == '\n' ? 0 : write_all(fd, "\n");
+  for (std::size_t k = 0; k < lines.size() && error == 0; ++k) error = write_all(fd, lines[k]);
+  if (error == 0) error = synced(fd);
+  ::close(fd);
+  if (error == 0 && end == 0) error = synced_folder(file.parent_path());
+  if (error != 0) refuse(file, error);
+}
+
 bool names_gzip(const fs::path& file) { return file.extension() == ".gz"; }
 
 void write_file_atomically(const fs::path& file, std::string_view text, const fs::path& name) {

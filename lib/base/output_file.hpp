@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <ostream>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -39,6 +40,11 @@ class AtomicFile {
 };
 
 // Tells whether a file of this name is compressed: whether the name ends in ".gz".
+// Appends lines, each with its line end, to a file to which other processes may append as well:
+// waits for them, ends a line that a killed process left unfinished, and writes each line at once.
+// They are on the disk when it returns. Throws Error(output).
+void append_lines(const std::filesystem::path& file, std::span<const std::string> lines);
+
 bool names_gzip(const std::filesystem::path& file);
 
 // Replaces a file that the program itself names, with an AtomicFile.

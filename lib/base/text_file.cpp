@@ -1,6 +1,7 @@
 #include "lib/base/text_file.hpp"
 
 #include <fcntl.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -34,6 +35,15 @@ class Opened {
   Opened& operator=(const Opened&) = delete;
   ~Opened() {
     if (fd_ >= 0) ::close(fd_);
+  }
+  std::string_view map() const {
+    struct stat facts {};
+    if (::fstat(fd_, &facts) != 0) throw Error(ErrorKind::input, "cannot be read");
+    const auto size = static_cast<std::size_t>(facts.st_size);
+    if (size == 0) return {};
+    void* const begin = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE | MAP_POPULATE, fd_, 0);
+    if (begin == MAP_FAILED) throw Error(ErrorKind::input, "cannot be read");
+    return {static_cast<const char*>(begin), size};
   }
   // Returns the number of bytes read; 0 at the end.
   std::size_t read(std::vector<char>& room) {
@@ -73,6 +83,15 @@ std::string read_text_file(const std::filesystem::path& file, FileKind kind) {
     if (text.size() > most) throw Error(ErrorKind::input, "is larger than 1 GiB");
   }
   return gunzip ? gunzip->text() : text;
+}
+
+MappedFile::MappedFile(const std::filesystem::path& file)
+    : text_(Opened(file, FileKind::regular).map()) {}
+
+MappedFile::MappedFile(MappedFile&& other) noexcept : text_(std::exchange(other.text_, {})) {}
+
+MappedFile::~MappedFile() {
+  if (!text_.empty()) ::munmap(const_cast<char*>(text_.data()), text_.size());
 }
 
 }  // namespace mgpu

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 #include <string>
+#include <string_view>
 
 namespace mgpu {
 
@@ -17,5 +18,19 @@ enum class FileKind { any, regular };
 // GiB, also when decompressed. No text file of this tool is that large, and a device like /dev/zero
 // has no end.
 std::string read_text_file(const std::filesystem::path& file, FileKind kind = FileKind::any);
+
+// The bytes of a regular file of any size, without a copy of them. It must not become shorter while
+// it is read: for files that are only appended to. Throws Error(input) as above.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::filesystem::path& file);
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&&) = delete;
+  ~MappedFile();
+  std::string_view text() const { return text_; }
+
+ private:
+  std::string_view text_;
+};
 
 }  // namespace mgpu

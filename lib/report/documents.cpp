@@ -276,18 +276,33 @@ const Description<MetricInfo>& description<MetricInfo>() {
 }
 
 template <>
+const Description<ListedResult>& description<ListedResult>() {
+  using R = ListedResult;
+  static const Description<R> kResult{
+      {field<&R::name>("name", "what commands take in place of the file: last, last~1"),
+       field<&R::started>("started", "RFC 3339 in UTC; empty: not known"),
+       field<&R::what>("suites", "joined by +"), field<&R::cases>("cases"),
+       field<&R::measured>("samples_ns", "all samples together"), field<&R::complete>("complete"),
+       field_as<TextOrNull, &R::commit>("commit", "the label of that name; null: none"),
+       field<&R::file>("file"),
+       field_as<TextOrNull, &R::trouble>("unreadable", "why it cannot be read; null: it can")}};
+  return kResult;
+}
+
+template <>
 const Description<ListDocument>& description<ListDocument>() {
   using D = ListDocument;
   static const Description<D> kList{
       {document_id<D, kListId>(), field<&D::suites>("suites").if_any(),
        field<&D::strategies>("strategies", "what -s accepts by name").if_any(),
-       field<&D::metrics>("metrics").if_any()},
+       field<&D::metrics>("metrics").if_any(),
+       field<&D::results>("results", "saved results, the newest first").if_any()},
       "What this binary knows, under the word it was asked for. These are all keys of this version "
       "of the tool: another may have more.",
       nullptr,
       nullptr,
       R"({"oneOf": [{"required": ["suites"]}, {"required": ["strategies"]},
-                    {"required": ["metrics"]}]})"};
+                    {"required": ["metrics"]}, {"required": ["results"]}]})"};
   return kList;
 }
 

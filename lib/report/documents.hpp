@@ -111,11 +111,23 @@ struct ListedSuite {
   std::vector<ListedOption> options;
 };
 
-// The document of `list`; one of the three lists has entries.
+// A result that `last` or `last~N` means.
+struct ListedResult {
+  std::string name, started, what;  // "last~2"; what: suites
+  std::size_t cases = 0;
+  Nanos measured{};  // sum of all samples
+  bool complete = false;
+  std::string commit;  // label of that name; empty: none
+  std::string file;
+  std::string trouble;  // why the file cannot be read; empty: it can
+};
+
+// The document of `list`; one of the lists has entries, except that there may be no results.
 struct ListDocument {
   std::vector<ListedSuite> suites;
   std::vector<StrategyInfo> strategies;
   std::vector<MetricInfo> metrics;
+  std::optional<std::vector<ListedResult>> results;
 };
 
 // The choice of `auto` for a problem in one mode.

@@ -276,7 +276,8 @@ struct Report {
   std::map<std::string, std::string> environment;
   // Options that determine samples, by name: {"warmup", 1}. The creator of the report sets them.
   ParamMap options;
-  std::string started;  // RFC 3339 in UTC; empty: unknown
+  std::string started;                        // RFC 3339 in UTC; empty: unknown
+  std::map<std::string, std::string> labels;  // of --label: {"commit", "1b4f0e9"}
   // Defaults of parameters by suite, except sizes.
   std::map<std::string, ParamMap> defaults;
   std::optional<ClusterRecord> cluster;  // none: a single process

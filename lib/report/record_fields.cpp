@@ -964,6 +964,10 @@ const Description<Report>& description<Report>() {
                                "resumed, the first time")
            .if_any()
            .with_schema(R"({"format": "date-time"})"),
+       field<&Report::labels>("labels",
+                              "of --label; commit: what was measured, by default the HEAD of the "
+                              "git work tree that the run was started in")
+           .if_any(),
        field_as<EnvironmentFacts, &Report::environment>(
            "environment",
            "facts of the machine and variables that change what is measured; cores and "

@@ -17,6 +17,7 @@
 #include "lib/report/record_fields.hpp"
 #include "lib/report/scaling_json.hpp"
 #include "lib/report/scenario_json.hpp"
+#include "lib/report/trend_json.hpp"
 
 namespace mgpu {
 
@@ -72,7 +73,7 @@ struct DescribedSchema {
 constexpr DescribedSchema kDescribed[] = {
     {"calibrate", calibrate_schema}, {"compare", comparison_schema}, {"devices", devices_schema},
     {"list", list_schema},           {"plan", plan_schema},          {"result", result_schema},
-    {"scaling", scaling_schema},     {"scenario", scenario_schema}};
+    {"scaling", scaling_schema},     {"scenario", scenario_schema},  {"trend", trend_schema}};
 
 }  // namespace
 

@@ -43,8 +43,9 @@ void cut_names(const std::vector<TextColumn>& columns, std::vector<TextRow>& row
 
 void erase_column(std::size_t k, std::vector<TextColumn>& columns, std::vector<TextRow>& rows) {
   const auto at = static_cast<std::ptrdiff_t>(k);
+  const std::size_t whole = columns.size() - (columns.back().name.empty() ? 1 : 0);
   for (TextRow& row : rows)
-    if (row.cells.size() == columns.size()) row.cells.erase(row.cells.begin() + at);
+    if (row.cells.size() >= whole) row.cells.erase(row.cells.begin() + at);
   columns.erase(columns.begin() + at);
 }
 

@@ -26,6 +26,10 @@ struct TextRow {
   const char* color = "";  // an escape sequence, used only when the table is drawn in colour
 };
 
+// A last column without a name: rows that have no cell for it end with their last cell, however
+// long.
+inline const TextColumn kRestOfLine{"", "", false};
+
 // Returns the terminal columns that a printable text takes: its number of code points.
 std::size_t display_width(std::string_view text);
 // Returns at most `width` columns of the text, with ".." where it was cut.

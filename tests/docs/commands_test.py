@@ -278,7 +278,7 @@ def only_parsed(words, page):
     if binary.THOROUGH or words[0] != "mgpu-bench":
         return False
     if words[1] == "run":
-        is_kept = "-o" in words or page == "README.md"  # there, `last` is read later
+        is_kept = {"-o", "--history"} & set(words) or page == "README.md"  # there, `last` is read later
         return words[2:3] not in (["merkle"], ["stencil"]) or not is_kept
     return words[1] in ("calibrate", "links") and "-o" not in words or "--interleave" in words \
         or (words[1] == "plan" and "--scenario" not in words)

@@ -8,6 +8,7 @@ TEST_CASE("inputs that a fuzzer kept are read or refused by parsers of lib") {
   SUBCASE("scenario") { fuzz::replay("scenario", fuzz::scenario); }
   SUBCASE("from_result") { fuzz::replay("from_result", fuzz::from_result); }
   SUBCASE("compare") { fuzz::replay("compare", fuzz::compare); }
+  SUBCASE("history") { fuzz::replay("history", fuzz::history); }
   SUBCASE("calibration") { fuzz::replay("calibration", fuzz::calibration); }
   SUBCASE("values") { fuzz::replay("values", fuzz::values); }
   SUBCASE("npy") { fuzz::replay("npy", fuzz::npy); }

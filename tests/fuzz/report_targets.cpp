@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "lib/base/fnv.hpp"
+#include "lib/history/trend.hpp"
 #include "lib/plan/simulator.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/report/calibration_store.hpp"
@@ -135,6 +136,20 @@ void compare(std::string_view input) {
 
 // Reads a calibration. A document is stored under the name of its subject, so the input is put at
 // the path of each kind.
+void history(std::string_view input) {
+  refusing([&] {
+    ResultHistory read;
+    read_history_text(input, "h.jsonl", read);
+    finish_history(read);
+    TrendOptions options;
+    options.points = true;
+    const TrendReport report = find_trends(read, options);
+    trend_tables(report, {});
+    parse_json(trend_json(report));
+    for (const HistorySeries& series : read.series) find_series(read, "test", series.id());
+  });
+}
+
 void calibration(std::string_view input) {
   static const std::filesystem::path folder = scratch() / "calibration";
   static const CalibrationStore store(folder, {"1 abc", "kernels"});

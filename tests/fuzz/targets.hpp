@@ -20,6 +20,7 @@ void result(
 void scenario(std::string_view input);     // a scenario: read, and simulated if it is small
 void from_result(std::string_view input);  // simulate --from: a result as a scenario
 void compare(std::string_view input);      // two results, separated by a line "----"
+void history(std::string_view input);      // lines of a history, up to what trend says
 void calibration(std::string_view input);  // files of the calibration store
 void values(std::string_view input);       // values of options: the first byte selects the parser
 void npy(std::string_view input);          // a NumPy file

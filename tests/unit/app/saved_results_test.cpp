@@ -102,7 +102,11 @@ TEST_CASE("the oldest results make room for a new one, with their journals") {
         "2026-01-02T000000Z-all.json.gz.journal", "2026-01-03T000000Z-msm.json.gz",
         "2026-01-04T000000Z-msm.json.gz"})
     folder.put(name);
-  save(folder, "merkle", 3);
+  OutputFiles outputs;
+  std::vector<fs::path> removed;
+  new_saved_result(folder, kMoment, "merkle", outputs, 3, &removed);
+  CHECK(names_of(removed) == std::vector<std::string>{"2026-01-01T000000Z-merkle.json.gz",
+                                                      "2026-01-02T000000Z-all.json.gz"});
   CHECK(folder.names() == std::vector<std::string>{"2026-01-03T000000Z-msm.json.gz",
                                                    "2026-01-04T000000Z-msm.json.gz"});
 }

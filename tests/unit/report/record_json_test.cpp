@@ -287,7 +287,7 @@ TEST_CASE("the published schemas are JSON and found by name") {
 }
 
 TEST_CASE("scripts read the schemas that follow from the fields") {
-  for (const std::string name : {"result", "scaling"}) {
+  for (const std::string name : {"result", "scaling", "trend"}) {
     const std::string file = "lib/report/" + name + ".schema.json";
     INFO("to be written again by: mgpu-bench schema " << name << " > " << file);
     CHECK(test::file_text(test::source_folder() / file) == schema_text(name));

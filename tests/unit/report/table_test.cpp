@@ -464,3 +464,16 @@ TEST_CASE("text of a table is measured in characters, and shortened between them
   CHECK(shortened("\u00b1\u00b1\u00b1\u00b1\u00b1", 4) == "\u00b1\u00b1..");
   CHECK(shortened("abcd", 4) == "abcd");
 }
+
+TEST_CASE("a last column without a name takes the rest of the line, and others may be dropped") {
+  const std::vector<TextColumn> columns{
+      {"id", "", false}, {"b", "", true, 10}, {"words", "", false}, kRestOfLine};
+  const std::vector<TextRow> rows{{{"x", "1234567890", "as long as it may be"}}, {{"y", "2", "z"}}};
+  std::vector<std::string> hidden;
+  CHECK(draw_table(columns, rows, 60, false, hidden) ==
+        "id           b  words\nx   1234567890  as long as it may be\ny            2  z\n");
+  CHECK(hidden.empty());
+  CHECK(draw_table(columns, rows, 12, false, hidden) ==
+        "id  words\nx   as long as it may be\ny   z\n");
+  CHECK(hidden == std::vector<std::string>{"b"});
+}
