@@ -151,7 +151,8 @@ inline constexpr const char* kGateFooter =
     "  mgpu-bench gate a.json b.json c.json --export junit=gate.xml     measures what they "
     "measured\n"
     "  mgpu-bench gate own.json --with '--kernel saxpy.toml -d gpu'     your own kernel\n"
-    "  mgpu-bench gate --interleave old/mgpu-bench new/mgpu-bench --with 'merkle -s equal'\n";
+    "  mgpu-bench gate --interleave old/mgpu-bench new/mgpu-bench --with 'merkle -s equal'\n"
+    "  mgpu-bench gate --history perf --with 'merkle -s equal'\n";
 
 inline constexpr const char* kHistoryFooter =
     "Examples:\n"

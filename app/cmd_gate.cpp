@@ -1,5 +1,5 @@
 // `mgpu-bench gate`: a performance gate for CI, of runs and compare: against saved baselines, which
-// it makes if there are none, or of two builds interleaved.
+// it makes if there are none, of two builds interleaved, or against a history.
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -94,6 +94,24 @@ ExitCode gate_interleaved(const Context& context) {
   words.insert(words.end(), more.begin(), more.end());
   words.insert(words.end(), {"--", sides[0], sides[1]});
   return run_words(context, words);
+}
+
+// Adds a run to a history, whose trend decides.
+ExitCode gate_history(const Context& context) {
+  const Settings& settings = context.invocation.settings;
+  const std::string& folder = settings.find("history")->value;
+  const auto run = given_run(settings);
+  if (!run || !context.invocation.arguments.empty())
+    throw Error(ErrorKind::usage,
+                "gate: --history takes no BASE, and --with says what is run, as in --with 'merkle "
+                "matrix -s equal'");
+  install_stop_signals();
+  Words words = *run;
+  words.insert(words.end(), {"--history", folder});
+  const ExitCode measured = outcome(run_child(parse_child("gate", ""), words), true);
+  Words trend{"trend", folder};
+  if (const Given* floor = settings.find("floor")) trend.push_back("--floor=" + floor->value);
+  return worst(std::vector{measured, run_words(context, trend)});
 }
 
 // Runs a child and writes its result, which may have failed cases, to the file.
@@ -207,8 +225,10 @@ ExitCode gate_baselines(const Context& context) {
 }  // namespace
 
 ExitCode cmd_gate(const Context& context) {
-  return context.invocation.settings.is_on("interleave") ? gate_interleaved(context)
-                                                         : gate_baselines(context);
+  const Settings& settings = context.invocation.settings;
+  return settings.is_on("interleave") ? gate_interleaved(context)
+         : settings.has("history")    ? gate_history(context)
+                                      : gate_baselines(context);
 }
 
 }  // namespace mgpu

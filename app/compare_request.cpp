@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "app/device_set.hpp"
 #include "app/environment.hpp"
@@ -20,26 +18,6 @@ namespace {
 
 constexpr std::uint64_t kFewestRounds = 5;  // fewer rounds suffice for no test
 constexpr std::uint64_t kMostResamples = 100'000;
-
-// Reads a share: "2%" or "0.02".
-double share_setting(const Settings& settings, std::string_view name, double least, double most,
-                     double standard) {
-  const Given* given = settings.find(name);
-  if (given == nullptr) return standard;
-  const std::string& text = given->value;
-  const bool percent = text.ends_with('%');
-  double value = 0;
-  const char* last = text.data() + text.size() - (percent ? 1 : 0);
-  const auto [end, error] = std::from_chars(text.data(), last, value);
-  value /= percent ? 100 : 1;
-  if (text.empty() || error != std::errc() || end != last || !(value >= least) ||
-      !(value <= most)) {
-    throw Error(ErrorKind::usage,
-                fmt::format("{}: {} is not a share; expected: {} to {}, or in percent: 2%",
-                            given->from, in_quotes(text), least, most));
-  }
-  return value;
-}
 
 // Reads the metrics: those that are named are judged.
 void read_metrics(const Settings& settings, CompareOptions& options) {
@@ -112,8 +90,10 @@ CompareRequest read_compare_request(const Invocation& invocation) {
   CompareRequest request;
   read_sides(invocation, request);
   read_metrics(settings, request.options);
-  if (settings.has("floor")) request.options.floor = share_setting(settings, "floor", 0, 10, 0);
-  request.options.alpha = share_setting(settings, "alpha", 1e-9, 0.5, request.options.alpha);
+  if (const Given* floor = settings.find("floor"))
+    request.options.floor = read_share(*floor, 0, 10);
+  if (const Given* alpha = settings.find("alpha"))
+    request.options.alpha = read_share(*alpha, 1e-9, 0.5);
   request.options.bootstrap.seed =
       count_setting(settings, "seed", 0, request.options.bootstrap.seed);
   const std::uint64_t resamples =

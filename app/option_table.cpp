@@ -601,6 +601,9 @@ std::vector<OptionSpec> gate_options() {
        "Compare two builds that are run alternately: on machines where a saved baseline says "
        "little",
        kGate, important},
+      {"history", 0, Kind::value, "DIR",
+       "Add the run to this history, and fail if its trend has got worse (mgpu-bench trend)", kGate,
+       important},
       {"rounds", 0, Kind::value, "N",
        "With --interleave: rounds of both (default: 12; without a GPU 48, of which the least times "
        "count, with a floor of 10%)",

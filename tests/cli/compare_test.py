@@ -436,6 +436,15 @@ class Gate(Case):
             self.assertEqual((code, "takes two programs" in said), (2, True), said)
         self.assertEqual(self.run_gate("--interleave", "old", "new")[0], 2)
 
+    def test_a_run_joins_a_history_whose_trend_decides(self):
+        for _ in range(2):
+            code, said = self.run_gate("--history", "perf", "--with", self.WORK + " -n 7")
+            self.assertEqual((code, "history too short" in said), (0, True), said)
+        self.assertIn(" 2 ", mgpu("history", "list", self.folder / "perf").out)
+        for words in (("base.json", "--with", "merkle"), ()):
+            code, said = self.run_gate("--history", "perf", *words)
+            self.assertEqual((code, "takes no BASE" in said), (2, True), said)
+
     def test_the_script_calls_it(self):
         program = self.folder / "program"
         program.write_text('#!/bin/sh\necho "$*"\nexit 3\n')
