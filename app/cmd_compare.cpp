@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <chrono>
 #include <set>
 #include <utility>
 
@@ -14,6 +15,7 @@
 #include "app/signals.hpp"
 #include "app/sizes.hpp"
 #include "app/terminal.hpp"
+#include "app/time_estimate.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
@@ -132,6 +134,7 @@ Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteIn
   Sides sides;
   KnownSizes sizes;
   std::size_t rounds = request.rounds;
+  const auto begin = std::chrono::steady_clock::now();
   for (std::size_t round = 0; round < rounds; ++round) {
     if (!request.quiet) print_error(fmt::format("round {} of {}", round + 1, rounds));
     for (const bool first : {true, false}) {
@@ -157,6 +160,9 @@ Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteIn
                       rounds, request.options.alpha, needed));
       rounds = needed;
     }
+    if (round == 0 && !request.quiet)
+      print_error(fmt::format("{} more rounds: {}", rounds - 1,
+                              about((std::chrono::steady_clock::now() - begin) * (rounds - 1))));
   }
   return sides;
 }

@@ -492,10 +492,12 @@ void confirm(Comparison& comparison, std::span<const Comparison> again) {
     const ComparisonRow& with = *next++;
     row.confirmation = with.confirmation;
     const bool agreed = with.confirmation->agreed == with.confirmation->runs;
-    const double p =
-        with.ratio && has_runs(with) ? RunTests(std::span(&with, 1)).of(with).test.p : 0;
+    // One repetition says too little about what runs differ by.
+    const bool several = with.ratio && again.size() > 1 && has_runs(with);
+    const double p = several ? RunTests(std::span(&with, 1)).of(with).test.p : 0;
     row.change = agreed && p < kProbable ? Change::regression : Change::inconclusive;
-    row.suspect = row.change != Change::regression && with.suspect && !agreed;
+    row.suspect = row.change != Change::regression && with.suspect &&
+                  (!agreed || std::abs(std::log(with.ratio->ratio)) > std::log(1 + kMostNoise));
     row.reason = row.change == Change::regression ? ""
                  : agreed
                      ? fmt::format("repeated runs show it, but differ by as much (p = {:.2f})", p)

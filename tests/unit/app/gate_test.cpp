@@ -8,6 +8,7 @@
 
 #include "app/exit_codes.hpp"
 #include "tests/support/sample_report.hpp"
+#include "tests/support/thorough.hpp"
 
 using namespace mgpu;
 
@@ -80,6 +81,9 @@ std::map<ExitCode, std::size_t> codes(std::initializer_list<double> factors,
   return found;
 }
 
+// Returns a tenth of `trials`, or all of them in the thorough tier.
+std::size_t trials_of(std::size_t trials) { return testing::is_thorough() ? trials : trials / 10; }
+
 double share(std::map<ExitCode, std::size_t> found, ExitCode code) {
   double all = 0;
   for (const auto& [any, n] : found) all += static_cast<double>(n);
@@ -91,16 +95,18 @@ double share(std::map<ExitCode, std::size_t> found, ExitCode code) {
 TEST_CASE(
     "a slow-down by 2 or more never passes, and with 5 samples or more "
     "it is a regression") {
-  CHECK(share(codes({2, 5, 10, 20}, {5, 6, 8, 9, 12, 30}, 600), ExitCode::regression) >= 0.99);
-  CHECK(share(codes({2, 5, 10, 20}, {1, 2, 3, 4}, 300), ExitCode::ok) == 0);
-  CHECK(share(codes({10, 20}, {3, 4}, 300), ExitCode::regression) >= 0.99);
+  CHECK(share(codes({2, 5, 10, 20}, {5, 6, 8, 9, 12, 30}, trials_of(6000)), ExitCode::regression) >=
+        0.99);
+  CHECK(share(codes({2, 5, 10, 20}, {1, 2, 3, 4}, trials_of(3000)), ExitCode::ok) == 0);
+  CHECK(share(codes({10, 20}, {3, 4}, trials_of(3000)), ExitCode::regression) >= 0.99);
   Random random(1);
   for (const auto& [samples, cases] : {std::pair<std::size_t, std::size_t>{3, 1}, {9, 70}})
     CHECK(simulate({10, samples, cases}, random) == ExitCode::regression);
 }
 
 TEST_CASE("the same times again, or faster ones, are no regression") {
-  CHECK(share(codes({1}, {2, 3, 4, 5, 6, 8, 9, 12, 30}, 600), ExitCode::regression) <= 0.01);
+  CHECK(share(codes({1}, {2, 3, 4, 5, 6, 8, 9, 12, 30}, trials_of(6000)), ExitCode::regression) <=
+        0.01);
   CHECK(share(codes({0.5, 0.1}, {2, 3, 4, 5, 9, 12, 30}, 200), ExitCode::regression) <= 0.01);
   Random random(1);
   for (const std::size_t samples : {5u, 9u, 30u})
@@ -114,7 +120,7 @@ TEST_CASE(
   for (const double between_runs : {0.0, 0.01, 0.02, 0.05}) {
     CAPTURE(between_runs);
     std::map<ExitCode, std::size_t> same, slow;
-    for (std::size_t k = 0; k < 300; ++k) {
+    for (std::size_t k = 0; k < trials_of(3000); ++k) {
       Trial trial{.samples = 12, .cases = 1 + k % 10, .runs = 3, .between_runs = between_runs};
       ++same[simulate(trial, random)];
       trial.factor = pick({2.0, 5.0, 20.0}, random);
@@ -130,7 +136,7 @@ TEST_CASE(
 TEST_CASE("twelve samples with a noise of 2 % show a slow-down by a fifth") {
   Random random(1);
   std::map<ExitCode, std::size_t> found;
-  for (std::size_t k = 0; k < 200; ++k)
+  for (std::size_t k = 0; k < trials_of(2000); ++k)
     ++found[simulate({.factor = 1.2, .samples = 12, .cases = 1 + k % 10, .noise = 0.02}, random)];
   CHECK(share(found, ExitCode::regression) >= 0.95);
 }

@@ -484,6 +484,14 @@ TEST_CASE("a regression is none if repeated runs differ by as much as from BASE"
   CHECK(row.change == Change::inconclusive);
   CHECK_FALSE(row.suspect);
   CHECK(row.reason.starts_with("repeated runs show it, but differ by as much (p = 0."));
+  // A slow-down by more than noise remains a doubt, and one repetition does not refute.
+  Comparison c = compared(base, timed(14));
+  const Comparison wild[] = {compared(base, timed(12)), compared(base, timed(90))};
+  confirm(c, wild);
+  CHECK(row_of(c, "equal").suspect);
+  c = compared(base, timed(14));
+  confirm(c, std::span(&wild[1], 1));
+  CHECK(row_of(c, "equal").change == Change::regression);
 }
 
 TEST_CASE("medians of runs are compared by what runs of all cases differ by") {
