@@ -13,7 +13,7 @@ namespace mgpu {
 namespace {
 
 // A row that is slower, or a case that NEW lost.
-struct Finding {
+struct SlowCase {
   std::string name, what;
   bool certain = false;  // a regression or a lost case; else slower without a verdict
 };
@@ -22,8 +22,8 @@ std::string row_name(const ComparisonRow& row) {
   return row.metric == Compared::time ? row.name : row.name + '/' + info(row.metric).name;
 }
 
-std::vector<Finding> findings(const Comparison& comparison) {
-  std::vector<Finding> found;
+std::vector<SlowCase> slow_cases(const Comparison& comparison) {
+  std::vector<SlowCase> found;
   for (const ComparisonRow& row : comparison.rows)
     if (row.change == Change::regression || row.suspect)
       found.push_back({row_name(row), change_words(row), row.change == Change::regression});
@@ -35,7 +35,7 @@ std::vector<Finding> findings(const Comparison& comparison) {
 std::string junit(const Comparison& comparison, const ComparisonSources& sources) {
   std::string cases;
   std::size_t tests = 0, failures = 0, errors = 0;
-  const auto add = [&](const std::string& name, const std::string& time, const Finding* found) {
+  const auto add = [&](const std::string& name, const std::string& time, const SlowCase* found) {
     ++tests;
     cases += fmt::format("    <testcase classname=\"mgpu-bench.compare\" name=\"{}\"{}",
                          xml_text(name), time);
@@ -47,7 +47,7 @@ std::string junit(const Comparison& comparison, const ComparisonSources& sources
     cases += fmt::format("><{} message=\"{}\"/></testcase>\n", found->certain ? "failure" : "error",
                          xml_text(found->what));
   };
-  std::vector<Finding> found = findings(comparison);
+  std::vector<SlowCase> found = slow_cases(comparison);
   auto next = found.cbegin();
   for (const ComparisonRow& row : comparison.rows) {
     if (!row.judged) continue;
@@ -74,7 +74,7 @@ std::string junit(const Comparison& comparison, const ComparisonSources& sources
 // Escapes as command.ts of GitHub's actions/toolkit does.
 std::string github(const Comparison& comparison, const ComparisonSources&) {
   std::string lines;
-  for (const Finding& one : findings(comparison)) {
+  for (const SlowCase& one : slow_cases(comparison)) {
     std::string text;
     for (const char c : one.name + ": " + one.what)
       text += c == '%' ? "%25" : c == '\n' ? "%0A" : c == '\r' ? "%0D" : std::string(1, c);
@@ -100,7 +100,7 @@ std::string gitlab_metrics(const Comparison& comparison, const ComparisonSources
 
 std::string codequality(const Comparison& comparison, const ComparisonSources& sources) {
   JsonValue list = json_list();
-  for (const Finding& one : findings(comparison)) {
+  for (const SlowCase& one : slow_cases(comparison)) {
     JsonValue location =
         json_object({{"path", sources.base.names.front()}, {"lines", json_object({{"begin", 1}})}});
     append(list, json_object({{"description", one.name + ": " + one.what},

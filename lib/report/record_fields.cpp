@@ -57,7 +57,7 @@ struct Kind<const MetricInfo*> {
 namespace {
 
 // Tells whether the case split work, unlike those of `links`.
-bool splits(const RunRecord& run) { return !run.link; }
+bool is_split(const RunRecord& run) { return !run.link; }
 bool is_ok(const RunRecord& run, bool) { return run.status == Status::ok; }
 bool is_set_up(const RunRecord& run, bool zero) { return run.status == Status::ok || !zero; }
 bool has_rate(const RunRecord& run, bool zero) { return run.status == Status::ok && !zero; }
@@ -565,7 +565,7 @@ void check_case(const JsonReader& j, const RunRecord& run) {
   });
   if (run.verify.status == VerifyStatus::failed)
     j.at("verify").at("status").fail("failed, and yet the case is ok");
-  if (splits(run) && run.verify.status == VerifyStatus::passed && run.verify.digest.empty())
+  if (is_split(run) && run.verify.status == VerifyStatus::passed && run.verify.digest.empty())
     j.at("verify").at("digest").fail("empty, and yet the result was verified");
   for (const auto metric : {&Metrics::speedup, &Metrics::ideal_speedup, &Metrics::efficiency})
     if (run.metrics.*metric && *(run.metrics.*metric) < 0)
