@@ -697,7 +697,7 @@ const Description<RunRecord>& description<RunRecord>() {
             field<&RunRecord::setup, &SetupTimes::upload>(
                 "upload", "inputs that stay on the devices, on the slowest device")
                 .null_unless(is_set_up)})
-           .only_if(splits),
+           .only_if(is_split),
        field<&RunRecord::samples>("samples_ns", "time of every sample, in order"),
        field_as<Each<Whole<std::uint32_t, 1>>, &RunRecord::sample_runs>(
            "sample_runs",
@@ -711,13 +711,13 @@ const Description<RunRecord>& description<RunRecord>() {
          return samples;
        },
                 &RunRecord::invalidated>("disturbed_samples", "samples in which a device failed")
-           .only_if(splits),
+           .only_if(is_split),
        field<&RunRecord::sample_index>("sample_index",
                                        "the sample nearest the median, of those that the last run "
                                        "took: timeline and per-device "
                                        "figures are its; null: the case is not ok")
            .null_unless(is_ok)
-           .only_if(splits),
+           .only_if(is_split),
        field<&RunRecord::time>("time_ns"),
        field<&RunRecord::work>("work", "size of the problem"),
        group<RunRecord>("rate", "speed of the case",
@@ -729,7 +729,7 @@ const Description<RunRecord>& description<RunRecord>() {
        field<&RunRecord::merge>(
            "merge_ns", "merging partial results, of the sample shown; null: the case is not ok")
            .null_unless(is_ok)
-           .only_if(splits),
+           .only_if(is_split),
        group<RunRecord>(
            "plan", "the prediction and what it was made from",
            {field<&RunRecord::plan, &PlanRecord::decision>(
@@ -737,10 +737,10 @@ const Description<RunRecord>& description<RunRecord>() {
                 "time spent by the strategy in the sample shown; null: the case is not ok")
                 .null_unless(is_ok),
             spread<&RunRecord::plan>()})
-           .only_if(splits),
+           .only_if(is_split),
        field<&RunRecord::per_device>("per_device", "one entry for each of devices, in their order")
-           .only_if(splits),
-       field<&RunRecord::metrics>("metrics").only_if(splits),
+           .only_if(is_split),
+       field<&RunRecord::metrics>("metrics").only_if(is_split),
        computed<doubtful_metrics>(
            "doubtful_metrics", "metrics that are beyond what they can be at best; absent: none is")
            .if_any(),
@@ -801,7 +801,7 @@ const Description<RunRecord>& description<RunRecord>() {
                      "T without the time that no other what-if explains; absent: that is little, "
                      "or a device was not measured alone")
                      .if_any()})})
-           .only_if(splits),
+           .only_if(is_split),
        field<&RunRecord::verify>("verify", "verification of the result"),
        faults_of<&RunRecord::faults>("failures of devices during the case"),
        field<&RunRecord::warnings>("warnings", "why figures may mislead, a sentence each"),
@@ -814,8 +814,8 @@ const Description<RunRecord>& description<RunRecord>() {
        field<&RunRecord::telemetry>("telemetry",
                                     "readings during all samples; null: nothing was read")
            .null_unless([](const RunRecord&, bool zero) { return !zero; })
-           .only_if(splits),
-       kTimeline.only_if(splits)},
+           .only_if(is_split),
+       kTimeline.only_if(is_split)},
       "",
       "run",
       finish_run,
