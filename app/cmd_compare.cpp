@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <chrono>
 #include <set>
 #include <utility>
 
@@ -20,6 +19,7 @@
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/base/scratch_folder.hpp"
+#include "lib/exec/wall_clock.hpp"
 #include "lib/report/comparison_exports.hpp"
 #include "lib/report/comparison_text.hpp"
 #include "lib/report/record_json.hpp"
@@ -134,7 +134,7 @@ Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteIn
   Sides sides;
   KnownSizes sizes;
   std::size_t rounds = request.rounds;
-  const auto begin = std::chrono::steady_clock::now();
+  const Nanos begin = steady_now();
   for (std::size_t round = 0; round < rounds; ++round) {
     if (!request.quiet) print_error(fmt::format("round {} of {}", round + 1, rounds));
     for (const bool first : {true, false}) {
@@ -162,7 +162,7 @@ Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteIn
     }
     if (round == 0 && !request.quiet)
       print_error(fmt::format("{} more rounds: {}", rounds - 1,
-                              about((std::chrono::steady_clock::now() - begin) * (rounds - 1))));
+                              about((steady_now() - begin) * (rounds - 1))));
   }
   return sides;
 }
