@@ -1,4 +1,4 @@
-// What `run` and `history` do with a history's folder: labels of a result, and adding to it.
+// Labels results and adds them to the folder of a history, for `run` and `history`.
 #pragma once
 
 #include <filesystem>

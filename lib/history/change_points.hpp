@@ -73,7 +73,7 @@ Segmentation find_changes(std::span<const double> values, double floor);
 
 inline constexpr std::size_t kShortHistory = 8;  // fewer runs predict nothing
 inline constexpr std::size_t kNewestRuns = 40;   // of a segment that predict the next run
-// What the runs of a segment, of which the newest 40 count, let expect of the next one.
+// Tells what to expect of the next run from the newest 40 runs of a segment.
 struct Expected {
   double median = 0, margin = 0;  // a value further from the median is suspect
 };

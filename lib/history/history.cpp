@@ -244,7 +244,7 @@ class LineReader {
     return history_.texts.emplace_back(decoded(value));
   }
 
-  // As line.find(), which is slow where many places begin like the text.
+  // Does what line.find() does, which is slow where many places begin like the text.
   static std::size_t find(std::string_view line, std::string_view text, std::size_t from = 0) {
     if (from >= line.size()) return line.npos;
     const void* found = ::memmem(line.data() + from, line.size() - from, text.data(), text.size());

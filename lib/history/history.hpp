@@ -65,7 +65,7 @@ struct HistorySeries {
 };
 
 struct ResultHistory {
-  // What views point into: files, and texts that are not as they are in the files.
+  // Holds the texts that views point into: files, and texts that differ from those in the files.
   std::deque<MappedFile> mapped;
   std::deque<std::string> texts;
   std::vector<HistorySeries> series;  // by key

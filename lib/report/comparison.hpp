@@ -82,7 +82,7 @@ struct Confirmation {
   std::size_t runs = 0, agreed = 0;
 };
 
-// What a case is, in parts.
+// Names a case by its parts.
 struct CaseParts {
   std::string suite, strategy;
   ParamMap params, strategy_params;

@@ -15,7 +15,7 @@ struct NamedReport {
 
 struct MergedReport {
   Report report;
-  // What the merged result leaves out, because its files differ in it; a line each.
+  // Lists what the merged result leaves out as its files differ in it, a line each.
   std::vector<std::string> remarks;
 };
 

@@ -1,4 +1,4 @@
-// What `trend` finds in a history, as a table and as JSON (schema "trend").
+// Prints what `trend` finds in a history as a table and as JSON (schema "trend").
 #pragma once
 
 #include <cstdint>

@@ -161,7 +161,7 @@ TEST_CASE("marks exclude a run or acknowledge a change, in one series or in all"
   }
   text += mark_line("exclude", {result_of(1), "sum equal", "a \"busy\" machine", "ada", "2026-02"});
   text += mark_line("ack", {result_of(2), {}, "exact now", "", "2026-02"});
-  // Of two marks on a run the older one counts, wherever it is.
+  // The older of two marks on a run counts, wherever it is.
   const std::string newer = mark_line("exclude", {result_of(1), "sum equal", "no", "", "2026-03"});
   text = newer + text;
   const ResultHistory history = history_of(text);

@@ -1,4 +1,4 @@
-// What is said about a history.
+// Tests what is said about a history.
 #include "lib/history/trend.hpp"
 
 #include <doctest/doctest.h>
