@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <numeric>
+#include <optional>
 #include <set>
 
 #include "lib/base/error.hpp"
@@ -79,7 +80,7 @@ class Chooser {
 
   PlanChoice choose(std::size_t least) {
     const std::size_t all = order_.size();
-    least = std::min(least, all);
+    least_ = least = std::min(least, all);
     const std::size_t enough = std::max(enough_devices(), least);
     std::set<std::size_t> counts{1, enough, all};
     if (all <= kManyDevices)
@@ -95,6 +96,7 @@ class Chooser {
         if (all <= kManyDevices || traits.fixed_shares) consider(strategy, count);
       }
     }
+    if (considered_.empty() && least > 1) return choose(1);  // too few items for so many
     if (considered_.empty())
       throw Error(ErrorKind::unsupported, "auto: no strategy can place this work on these devices");
     std::stable_sort(considered_.begin(), considered_.end(),
@@ -132,15 +134,20 @@ class Chooser {
   void consider(const StrategyInfo& strategy, std::size_t count) {
     try {
       const Restricted view(request_, uses(count));
-      considered_.push_back({&strategy, count, predict(strategy, view.restricted)});
+      if (const auto time = predict(strategy, view.restricted))
+        considered_.push_back({&strategy, count, *time});
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported) throw;  // it cannot place the work: no candidate
     }
   }
 
-  Nanos predict(const StrategyInfo& strategy, const PlanRequest& request) const {
+  // Returns none if the strategy gives a share to fewer devices than are to be used.
+  std::optional<Nanos> predict(const StrategyInfo& strategy, const PlanRequest& request) const {
     const auto source = begin_strategy(strategy, defaults(strategy), request, {});
     const std::vector<Items> shares = source->first_shares();
+    const auto used = static_cast<std::size_t>(
+        std::count_if(shares.begin(), shares.end(), [](Items share) { return share > 0; }));
+    if (used > 0 && used < least_) return std::nullopt;
     const auto known = [](const DeviceEstimate& device) { return device.items_per_s > 0; };
     const bool closed = order_.size() > kManyDevices && request.network == nullptr &&
                         std::all_of(request.devices.begin(), request.devices.end(), known) &&
@@ -264,6 +271,7 @@ class Chooser {
 
   const PlanRequest& request_;
   std::vector<std::size_t> order_;  // fastest first
+  std::size_t least_ = 1;           // number of devices
   std::vector<Candidate> considered_;
 };
 

@@ -91,6 +91,19 @@ TEST_CASE("unequal devices are not given equal shares") {
   CHECK(seconds(choice.chosen.predicted) == doctest::Approx(0.25).epsilon(0.03));
 }
 
+TEST_CASE("the fewest devices all get a share, also if one alone is predicted to be faster") {
+  SimulatedSet set = choice_set(2, 1000);
+  set.estimates[1].items_per_s = 3e5;
+  for (auto& device : set.estimates) device.fixed = std::chrono::milliseconds(2);
+  set.request.merge.per_slice = std::chrono::milliseconds(1);
+  const PlanChoice choice = choose_plan(set.asked(), 2);
+  const std::vector<Items> shares = begin_chosen(choice, set.request, {})->first_shares();
+  CHECK(std::count(shares.begin(), shares.end(), Items{0}) == 0);
+  for (const Candidate& each : choice.considered) CHECK(each.strategy->name != "sequential");
+  SimulatedSet one = choice_set(2, 1);  // too few items
+  CHECK(choose_plan(one.asked(), 2).chosen.devices >= 1);
+}
+
 TEST_CASE("iterative work is not rebalanced by choice, as predicted rates do not change") {
   SimulatedSet set = choice_set(2, 1'000'000);
   set.estimates[0].fixed = std::chrono::milliseconds(40);
