@@ -138,7 +138,7 @@ class Files(Suite):
     """Results from files, computed by hand; on the device, with the kernels of the runs above."""
 
     def test_merkle_hashes_a_short_last_leaf_by_rfc_6962(self):
-        content = bytes(i % 251 for i in range(32 * 700 + 13))
+        content = bytes(i % 251 for i in range(32 * 701 + 13))
         file, root = self.folder / "leaves", self.folder / "out" / "root"
         file.write_bytes(content)
         run = self.one("merkle", "--input", file, "--tree", "rfc6962", "--save-data", root)
@@ -149,10 +149,23 @@ class Files(Suite):
             left = 1 << (len(nodes) - 1).bit_length() - 1
             return hashlib.sha256(b"\1" + over(nodes[:left]) + over(nodes[left:])).digest()
 
-        leaves = [content[i:i + 32] for i in range(0, len(content), 32)]
-        expected = over([hashlib.sha256(b"\0" + leaf).digest() for leaf in leaves]).hex()
-        self.assertEqual((run["params"]["leaves"], run["verify"]["digest"]), (701, expected))
+        leaves = [hashlib.sha256(b"\0" + content[i:i + 32]).digest()
+                  for i in range(0, len(content), 32)]
+        expected = over(leaves).hex()
+        self.assertEqual((run["params"]["leaves"], run["verify"]["digest"]), (702, expected))
         self.assertEqual(root.read_text().strip(), expected)
+
+        run = self.one("merkle", "--input", file, "--tree", "rfc6962", "--trees", 6, "--save-data",
+                       root)
+        roots = [over(leaves[i:i + 117]) for i in range(0, 702, 117)]
+        self.assertEqual(root.read_text().split(), [each.hex() for each in roots])
+        self.assertEqual((run["params"]["leaves"], run["params"]["trees"], run["verify"]["digest"]),
+                         (117, 6, hashlib.sha256(b"".join(roots)).hexdigest()))
+        self.assertEqual((run["work"]["ops"], run["work"]["bytes_in"], run["work"]["bytes_out"]),
+                         (6 * 116, 702 * 32, 6 * 32))
+        self.refused(["run", "merkle", "--input", file, "--tree", "rfc6962", "--trees", 5], 2,
+                     "702 leaves", "a multiple of the 5 of --trees")
+        self.refused(["run", "merkle", "--trees", 0], 2, '--trees: "0"', "1 to")
 
     def test_matrix_multiplies_and_adds(self):
         a, b, c, out = (self.folder / f"{name}.npy" for name in ("a", "b", "c", "out"))

@@ -85,6 +85,7 @@ void compute_trees(bool cpu) {
       compute("merkle", leaves, {{"tree", tree}}, leaves % 2 ? Mode::resident : Mode::end_to_end,
               cpu);
   compute("merkle", 21, {}, Mode::end_to_end, cpu, 3);
+  compute("merkle", 5, {{"trees", "3"}}, Mode::resident, cpu);
 }
 
 void compute_fisher(std::uint64_t points, const Options& options,
