@@ -381,6 +381,13 @@ class Shapes(Suite):
             uploaded[peer] = sum(part["bytes_in"] for part in run["per_device"])
         self.assertEqual(uploaded["staged"] - uploaded["host"], 4 * 40 * 150)
 
+    def test_fused_stages_are_one_launch_a_batch_with_the_bits_of_separate_ones(self):
+        runs = [self.one("pipeline", "--size", 64, "--batch", 16, "--width", 16, "--stages",
+                         "tropical,dual,clifford", *fuse) for fuse in ((), ("--fuse",))]
+        kernels = [[command[3] for command in run["timeline"]["commands"]] for run in runs]
+        self.assertEqual(kernels, [["tropical", "dual", "clifford"] * 4, ["fused"] * 4])
+        self.assertEqual(*(run["verify"]["digest"] for run in runs))
+
     @binary.thorough
     def test_a_chain_records_whose_stages_are_slowest(self):
         run = self.runs_of("pipeline", "--size", 64, "--batch", 4, "--width", 16, "--stages",

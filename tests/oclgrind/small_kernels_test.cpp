@@ -133,6 +133,14 @@ void compute_stages(bool cpu) {
              {"width", "32"},
              {"batch", "3"}},
             mode, cpu);
+  for (const char* fuse : {"no", "yes"})
+    compute("pipeline", 5,
+            {{"stages", "tropical,dual,transform,clifford:2,product,reduction:2"},
+             {"place", "data"},
+             {"width", "32"},
+             {"batch", "3"},
+             {"fuse", fuse}},
+            Mode::resident, cpu);
 }
 
 void compute_tropical(bool cpu) {
