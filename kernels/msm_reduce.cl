@@ -12,8 +12,9 @@
 
 // Level `level` of a window is a row of n = 2^log_n sums and `level` rows of n / 2 (at least one
 // element): this launch halves each of them, and starts one more. Input starts at sum `first`;
-// `count` sums in all are written, out_size per window.
-__kernel void halve(__global const uint4* in, ulong first, __global uint4* out, uint log_n, uint level, uint count) {
+// `count` sums in all are written from sum `out_first` on, out_size per window.
+__kernel void halve(__global const uint4* in, ulong first, __global uint4* out, ulong out_first, uint log_n, uint level,
+                    uint count) {
   const uint g = (uint)get_global_id(0);
   if (g >= count) return;
   const uint n = 1u << log_n, half_n = n >> 1;
@@ -39,14 +40,14 @@ __kernel void halve(__global const uint4* in, ulong first, __global uint4* out, 
   in += (first + (ulong)window * in_size) * SUM_QUADS;
   Sum other = infinity();
   if (!single) other = load_sum(in, right);
-  store_sum(out, g, add(load_sum(in, left), other));
+  store_sum(out + out_first * SUM_QUADS, g, add(load_sum(in, left), other));
 }
 
 // Reduces the `bits` sums of a window, A, O_0, O_1, ..., to one: A + O_0 + 2 O_1 + ... One
 // work-group per window and one work-item per sum, which doubles its own sum as often as needed;
 // then they are added up in halves. `shared` has a sum per work-item. Windows of 14 bits take an
 // H200 66 us (BN254), where the host took at least twice as long.
-__kernel void weigh(__global const uint4* in, uint bits, __global uint4* out, __local uint4* shared) {
+__kernel void weigh(__global const uint4* in, uint bits, __global uint4* out, ulong out_first, __local uint4* shared) {
   const uint me = (uint)get_local_id(0), window = (uint)get_group_id(0);
   Sum sum = infinity();
   if (me < bits) sum = load_sum(in, (ulong)window * bits + me);
@@ -59,5 +60,5 @@ __kernel void weigh(__global const uint4* in, uint bits, __global uint4* out, __
     if (me < half_size) other = load_local(shared, me + half_size);
     sum = add(sum, other);
   }
-  if (me == 0) store_sum(out, window, sum);
+  if (me == 0) store_sum(out + out_first * SUM_QUADS, window, sum);
 }
