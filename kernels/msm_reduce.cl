@@ -37,8 +37,10 @@ PART uint2 terms_of(Halves h, uint level, uint k) {
   return (uint2)(left, single ? left : left + (l < level ? 1 : 2));
 }
 
-// Input starts at sum `first`; `count` sums in all are written, out_size per window.
-__kernel void halve(__global const uint4* in, ulong first, __global uint4* out, uint log_n, uint level, uint count) {
+// Input starts at sum `first`; `count` sums in all are written from sum `out_first` on, out_size
+// per window.
+__kernel void halve(__global const uint4* in, ulong first, __global uint4* out, ulong out_first, uint log_n, uint level,
+                    uint count) {
   const uint g = (uint)get_global_id(0);
   if (g >= count) return;
   const Halves h = halves_of(log_n, level);
@@ -46,7 +48,7 @@ __kernel void halve(__global const uint4* in, ulong first, __global uint4* out, 
   in += (first + (ulong)(g / h.out_size) * h.in_size) * SUM_QUADS;
   Sum other = infinity();
   if (terms.x != terms.y) other = load_sum(in, terms.y);
-  store_sum(out, g, add(load_sum(in, terms.x), other));
+  store_sum(out + out_first * SUM_QUADS, g, add(load_sum(in, terms.x), other));
 }
 
 PART Fp load_shared(__local const uint* at) {
@@ -61,18 +63,19 @@ PART void store_shared(__local uint* at, Fp a) {
 
 // Halves `levels` levels, the first of them `level`, with four work-items per addition, which do 4
 // products one after another instead of 14: for levels that do not fill a GPU. Work-groups are
-// (any, windows); if there are several levels, one work-group has a window. `in` and `out` are
-// swapped after each level. `shared` has SHARED_WORDS per addition.
+// (any, windows); if there are several levels, one work-group has a window. All levels but the last
+// write to `between` and `in` in turn. `shared` has SHARED_WORDS per addition.
 #define SHARED_WORDS (8 * LIMBS + 2)
-__kernel void halve_by_four(__global uint4* in, ulong first, __global uint4* out, uint log_n, uint level, uint levels,
-                            __local uint* shared) {
+__kernel void halve_by_four(__global uint4* in, ulong first, __global uint4* between, __global uint4* out, ulong out_first,
+                            uint log_n, uint level, uint levels, __local uint* shared) {
   const uint me = (uint)get_local_id(0), lane = me % 4, at_once = (uint)get_local_size(0) / 4;
   __local uint* value = shared + me / 4 * SHARED_WORDS;
   __local uint* special = value + 8 * LIMBS;
   for (uint end = level + levels; level < end; ++level, --log_n) {
     const Halves h = halves_of(log_n, level);
     __global uint4* from = in + (first + (ulong)get_group_id(1) * h.in_size) * SUM_QUADS;
-    __global uint4* to = out + (ulong)get_group_id(1) * h.out_size * SUM_QUADS;
+    __global uint4* to = level + 1 == end ? out + out_first * SUM_QUADS : between;
+    to += (ulong)get_group_id(1) * h.out_size * SUM_QUADS;
     for (uint base = (uint)get_group_id(0) * at_once; base < h.out_size; base += (uint)get_num_groups(0) * at_once) {
       const uint k = base + me / 4;
       const uint2 terms = terms_of(h, level, k < h.out_size ? k : 0);
@@ -124,8 +127,8 @@ __kernel void halve_by_four(__global uint4* in, ulong first, __global uint4* out
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
     __global uint4* swapped = in;
-    in = out;
-    out = swapped;
+    in = between;
+    between = swapped;
     first = 0;
   }
 }
@@ -134,7 +137,7 @@ __kernel void halve_by_four(__global uint4* in, ulong first, __global uint4* out
 // work-group per window and one work-item per sum, which doubles its own sum as often as needed;
 // then they are added up in halves. `shared` has a sum per work-item. Windows of 14 bits take an
 // H200 66 us (BN254), where the host took at least twice as long.
-__kernel void weigh(__global const uint4* in, uint bits, __global uint4* out, __local uint4* shared) {
+__kernel void weigh(__global const uint4* in, uint bits, __global uint4* out, ulong out_first, __local uint4* shared) {
   const uint me = (uint)get_local_id(0), window = (uint)get_group_id(0);
   Sum sum = infinity();
   if (me < bits) sum = load_sum(in, (ulong)window * bits + me);
@@ -147,5 +150,5 @@ __kernel void weigh(__global const uint4* in, uint bits, __global uint4* out, __
     if (me < half_size) other = load_local(shared, me + half_size);
     sum = add(sum, other);
   }
-  if (me == 0) store_sum(out, window, sum);
+  if (me == 0) store_sum(out + out_first * SUM_QUADS, window, sum);
 }

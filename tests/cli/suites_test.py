@@ -167,6 +167,24 @@ class Files(Suite):
                      "702 leaves", "a multiple of the 5 of --trees")
         self.refused(["run", "merkle", "--trees", 0], 2, '--trees: "0"', "1 to")
 
+    def test_msm_computes_a_batch_of_sums(self):
+        file, one = self.folder / "batch.json", self.folder / "one.json"
+        run = self.one("msm", "--size", 33, "--batch", 5, "--save-data", file)
+        self.one("msm", "--size", 33, "--save-data", one)
+        sums, first = (json.loads(each.read_text()) for each in (file, one))
+        self.assertEqual(len({each["x"] for each in sums["sums"]}), 5)
+        self.assertEqual(sums["sums"][0], {key: first[key] for key in "xy"})
+        text = "".join(each[key][2:] for each in sums["sums"] for key in "xy")
+        self.assertEqual(run["verify"]["digest"], hashlib.sha256(text.encode()).hexdigest())
+        self.assertEqual((run["params"]["batch"], run["work"]["items"], run["work"]["ops"]),
+                         (5, 5, 5 * 33))
+        self.assertIn("each of 5 sums", run["verify"]["method"])
+        one.write_text("scalar,x,y\n5,1,2\n")
+        for words, said in ((["--batch", 0], "1 or more"),
+                            (["--batch", 2, "--axis", "windows"], "as wholes"),
+                            (["--batch", 2, "--input", one], "one scalar per point")):
+            self.refused(["run", "msm", *words], 2, "--batch:", said)
+
     def test_matrix_multiplies_and_adds(self):
         a, b, c, out = (self.folder / f"{name}.npy" for name in ("a", "b", "c", "out"))
         write_npy(a, [[1, 2, 3], [4, 5, 6]])

@@ -192,6 +192,10 @@ TEST_CASE("msm") {
   }
 }
 
+TEST_CASE("msm, a batch") {
+  compute("msm", 5, {{"batch", "3"}, {"window", "4"}}, msm::scalars_mode, kAsGpu);
+}
+
 TEST_CASE("matrix") {
   for (const bool cpu : {kAsGpu, kAsCpu})
     for (const char* precision : {"fp32", "fp64"})
