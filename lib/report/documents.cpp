@@ -337,12 +337,15 @@ const Description<ListedPlan>& description<ListedPlan>() {
        field<&P::choice, &PlanChoice::reasons>("reasons", "sentences"),
        field<&P::choice, &PlanChoice::considered>(
            "considered",
-           "all candidates, the best first; a candidate on N devices takes the N fastest ones")},
+           "all candidates, the best first; a candidate on N devices takes the N fastest ones"),
+       field<&P::by_rule>("rule_of_thumb",
+                          "equal shares on one device per 10,000 units of the size, at most four; "
+                          "null: they cannot place the work")},
       "Its other key is what --size counts in this suite (leaves; list suites: size_counts), with "
       "the size.",
       nullptr,
       nullptr,
-      R"({"minProperties": 10, "maxProperties": 10,
+      R"({"minProperties": 11, "maxProperties": 11,
           "additionalProperties": {"type": "integer", "minimum": 1}})"};
   return kPlan;
 }

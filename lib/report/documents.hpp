@@ -139,6 +139,7 @@ struct ListedPlan {
   PlanChoice choice;
   std::vector<Items> items;  // shares of these devices; empty: not known before the sample
   std::string bottleneck;    // a name of Bottleneck::name
+  std::optional<Candidate> by_rule;
 };
 
 std::string devices_json(const DevicesDocument& document);
