@@ -144,6 +144,8 @@ void compute_stages(bool cpu) {
 }
 
 void compute_tropical(bool cpu) {
+  compute("tropical", 6, {{"op", "network"}, {"layers", "3"}, {"width", "7"}, {"iterations", "3"}},
+          Mode::resident, cpu);
   for (const bool is_first : {true, false}) {
     const Options numbers{{"precision", is_first ? "fp32" : "int32"},
                           {"semiring", is_first ? "min-plus" : "max-plus"},
