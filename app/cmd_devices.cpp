@@ -4,6 +4,7 @@
 #include "app/commands.hpp"
 #include "app/device_set.hpp"
 #include "app/terminal.hpp"
+#include "lib/measure/current_use.hpp"
 #include "lib/report/documents.hpp"
 #include "lib/session/calibrate.hpp"
 
@@ -23,7 +24,10 @@ ExitCode cmd_devices(const Context& context) {
     print_styled(device_table(set.devices, style, cached.calibration.devices), style);
     return ExitCode::ok;
   }
-  print_json(devices_json({listed(set.devices, cached.calibration.devices), warnings}));
+  std::vector<ListedDevice> devices = listed(set.devices, cached.calibration.devices);
+  const std::vector<DeviceUse> use = current_use(set.devices, TelemetryPlaces{});
+  for (std::size_t i = 0; i < devices.size(); ++i) devices[i].use = use[i];
+  print_json(devices_json({devices, warnings}));
   return ExitCode::ok;
 }
 

@@ -110,11 +110,13 @@ void tell_telemetry(const TelemetryRecord& telemetry) {
 }
 
 // Caps the memory of all devices, as --cap-memory does for one; the smaller cap applies. The record
-// names it.
+// names it. Freed memory is kept for later buffers.
 void limit_memory(const std::optional<Bytes>& most, std::vector<Handicap>& handicaps) {
   if (!most) return;
-  for (Handicap& handicap : handicaps)
+  for (Handicap& handicap : handicaps) {
+    handicap.keeps_freed = true;
     handicap.memory_cap = std::min(*most, handicap.memory_cap.value_or(*most));
+  }
 }
 
 // Gives the problems the memory that caps leave to each device. Throws if a size was given that the

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "lib/device/device.hpp"
+#include "lib/device/device_use.hpp"
 
 namespace mgpu {
 
@@ -59,6 +60,11 @@ class Selector {
 // (same PCI address or UUID, or both a CPU on the same host) is used once, through the vendor's own
 // platform if there is one.
 std::vector<std::size_t> default_selection(std::span<const Device> devices);
+
+// Returns the `most` devices with the highest score x (1 - utilisation), in the order of the list;
+// of equal ones, the first. A device whose utilisation is not known counts as idle.
+std::vector<std::size_t> best_devices(std::span<const Device> devices,
+                                      std::span<const DeviceUse> use, std::size_t most);
 
 // Returns one line that says why there is no device to run on and names everything that was looked
 // at. `selector` is empty for the default selection; `platforms` are the names of all platforms,

@@ -45,6 +45,7 @@ class DeviceWorker {
     bool rejected = false;                 // only part of it was enqueued; its result is ignored
     bool goes_on = false;                  // iterations of the slice follow
     std::uint32_t rounds = 0;              // iterations of the slice done when it is complete
+    bool moves = false;                    // it moves state to new owners
     bool is_checkpoint = false;            // it saves the state after these iterations
     std::optional<std::uint32_t> round{};  // iteration of its commands
     Completion completion{};
@@ -72,6 +73,7 @@ class DeviceWorker {
   bool waits_for_rebalance();
   void move(const Slice& to);
   void measure_round(std::span<const RawCommand> commands);
+  void note_moved_bytes(std::span<const RawCommand> commands);
   bool is_checkpoint_due() const;
   void enqueue_checkpoint();
   std::optional<std::uint32_t> round_under_way() const;
@@ -120,6 +122,7 @@ class DeviceWorker {
     BatchId batch;
     std::int32_t number = 0;
     std::optional<std::uint32_t> round{};
+    bool moves = false;
   };
   std::vector<Retired> retired_;
   std::vector<RawBatch> read_;

@@ -67,6 +67,16 @@ inline constexpr std::initializer_list<CalibrationOrigin> kAllOf<CalibrationOrig
     CalibrationOrigin::cached, CalibrationOrigin::measured, CalibrationOrigin::none};
 
 template <>
+const Description<DeviceUse>& description<DeviceUse>() {
+  static const Description<DeviceUse> kUse{
+      {field_as<Real<0>, &DeviceUse::utilisation>(
+           "utilisation", "share of its time in which it is busy; null: not known")
+           .in("1"),
+       field<&DeviceUse::memory_used>("memory_used_bytes", "of its memory; null: not known")}};
+  return kUse;
+}
+
+template <>
 const Description<ListedDevice>& description<ListedDevice>() {
   using D = ListedDevice;
   static const Description<D> kDevice{
@@ -74,7 +84,12 @@ const Description<ListedDevice>& description<ListedDevice>() {
        field<&D::device, &Device::id>("id",
                                       "platform:device, and .k after it for sub-device k; of node "
                                       "N of a run on several, N/ before it"),
-       spread<&D::device>(), field_as<WholeCapability, &D::capability>("capability")}};
+       spread<&D::device>(), field_as<WholeCapability, &D::capability>("capability"),
+       field<&D::use>(
+           "use",
+           "what all processes use of it now, by its telemetry; absent: not known, as of "
+           "CPUs")
+           .if_any()}};
   return kDevice;
 }
 

@@ -8,6 +8,7 @@
 
 #include "lib/device/capability.hpp"
 #include "lib/device/device.hpp"
+#include "lib/device/device_use.hpp"
 #include "lib/plan/choose.hpp"
 #include "lib/plan/mode.hpp"
 #include "lib/plan/strategy.hpp"
@@ -20,6 +21,7 @@ struct ListedDevice {
   std::size_t rank = 0;  // position in the set
   Device device;
   std::optional<Capability> capability;
+  DeviceUse use{};  // when the list was made
 };
 
 // Pairs devices with their capabilities; both lists have the same length.

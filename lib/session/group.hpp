@@ -98,6 +98,7 @@ struct Prepared {
   Capacity capacity;
   std::unique_ptr<DeviceProgram> program;  // null: cannot take part, for capacity.reason
   SetupCost cost;
+  Bytes alone_bytes = 0;       // Workload::alone_bytes
   std::string kernel_variant;  // variant that the program uses
   Nanos upload{};              // time to upload resident inputs
   std::vector<ClockProbe> before, after;
