@@ -3,6 +3,7 @@
 #include "app/calibrations.hpp"
 #include "app/commands.hpp"
 #include "app/device_set.hpp"
+#include "app/device_status.hpp"
 #include "app/terminal.hpp"
 #include "lib/report/documents.hpp"
 #include "lib/session/calibrate.hpp"
@@ -15,6 +16,10 @@ ExitCode cmd_devices(const Context& context) {
   const bool chosen = settings.has("devices") || settings.has("sub-devices");
   const DeviceSet set =
       chosen ? choose_devices(*backend, context) : every_device(*backend, context.environment);
+  if (settings.is_on("status") || settings.has("watch")) {
+    for (const std::string& warning : set.warnings) print_error("warning: " + warning);
+    return print_status(context, *backend, set.devices, style);
+  }
   const CalibrationResult cached = cached_calibration(set.devices, calibration_store(context));
   std::vector<std::string> warnings = set.warnings;
   warnings.insert(warnings.end(), cached.warnings.begin(), cached.warnings.end());
