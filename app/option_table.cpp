@@ -234,6 +234,18 @@ std::vector<OptionSpec> own_run_options() {
        sets_time(&SessionOptions::build_timeout)},
       {"time-limit", 0, Kind::value, "TIME", "Skip cases that have not started by then",
        kMeasurement, important, sets_time(&SessionOptions::time_limit)},
+      {"live", 0, Kind::value, "TIME",
+       "Show what samples do at this interval: iterations or items done, rate, shares, imbalance, "
+       "and what the suite knows, such as the loss of pinn: on the progress line, or in lines if "
+       "standard error is no terminal",
+       kMeasurement, recorded, sets_time(&SessionOptions::live_every)},
+      {"json-lines", 0, Kind::value, "STREAM",
+       "Write the same as a JSON object per line (mgpu-bench schema event), every second or "
+       "--live, to stdout, without tables, or stderr",
+       kFiles, not_confirmed,
+       sets_word(
+           &RunRequest::json_lines,
+           {{"none", JsonLines::none}, {"stdout", JsonLines::out}, {"stderr", JsonLines::err}})},
       {"no-telemetry", 0, Kind::flag, "",
        "Do not sample clocks, power, temperature and load during the run", kMeasurement},
       {"result", 'o', Kind::value, "FILE",

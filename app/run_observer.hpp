@@ -27,6 +27,7 @@ class RunObserver : public SessionObserver {
     bool verbose = false;   // prints a line per case, even on a terminal
     bool in_place = false;  // stderr is a terminal whose line may be rewritten
     unsigned width = 80;    // of the progress line
+    JsonLines json_lines = JsonLines::none;
   };
   // Returns the options of a request that prints to this process's standard streams.
   static Options options_of(const RunRequest& request, const TableStyle& tables,
@@ -37,6 +38,7 @@ class RunObserver : public SessionObserver {
   void remark(std::string_view text) override;
   void output_failed(std::string_view text) override;
   void progress(const Progress& progress) override;
+  void live(const LiveEvent& event) override;
   void recorded(const Report& so_far) override;
   bool stop_requested() override;
   void noted(const JournalEntry& entry, Nanos now) override;
@@ -73,6 +75,7 @@ class RunObserver : public SessionObserver {
   Options options_;
   std::string time_estimate_;  // not printed yet
   StatusLine line_;
+  std::string progress_;           // the progress line without live metrics
   std::size_t rows_seen_ = 0;      // rows already reported on stderr
   std::size_t rows_recorded_ = 0;  // rows of the report at the last call of recorded()
   std::size_t rows_saved_ = 0;     // rows in the result file

@@ -71,6 +71,7 @@ struct SessionOptions {
   std::optional<Device> reserve;    // takes over when no device of the set is left
   double usable_cores = 0;          // cores of this machine that the process may use; 0: not known
   std::optional<Nanos> time_limit;  // limit of the session: cases not begun by then are skipped
+  std::optional<Nanos> live_every;  // interval of live metrics; none: there are none
   std::optional<TelemetryPlaces> telemetry;  // none: turned off
   // Estimates of the devices that strategies are given instead of measured ones; none: devices are
   // probed. `fits` and `pipeline` are the smaller of these and the workload's; 0: the workload's.

@@ -277,6 +277,9 @@ struct SuiteInfo {
     // Shortens a problem of which only the rate at the reference size is needed, for example by
     // fewer iterations.
     void (*make_short)(SuiteParams&) = nullptr;
+    // Returns the options of each problem, if the value of an option stands for several.
+    std::vector<std::map<std::string, std::string>> (*swept)(
+        const std::map<std::string, std::string>& options) = nullptr;
     // Fills in options that only devices can decide and that were left open. The devices of the
     // set are open; `make` is called later. `group`: the group in which these devices exchange
     // data, in their order; null: they cannot. Blocks. Throws Error(device), Error(timeout),
