@@ -243,6 +243,7 @@ struct SuiteInfo {
   std::vector<Mode> modes = {Mode::resident, Mode::end_to_end};
   std::size_t inputs = 1;         // most files that --input takes
   std::string input;              // content of those files, for people
+  bool input_folders = false;     // --input may also name a folder
   bool measures_nothing = false;  // size 0 has a result, too
   // Whether its workloads have variants for `calibrate --tune`.
   bool has_kernel_variants = false;

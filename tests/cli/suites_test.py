@@ -292,6 +292,34 @@ class Files(Suite):
         self.assertEqual(max(rows[:6], key=lambda row: row[4])[3], 60)
         self.assertGreater(max(row[4] for row in rows[:6]), max(row[4] for row in rows[6:]))
 
+    def test_pac_reads_a_folder_of_recordings_in_any_order_and_split(self):
+        recordings = [[[math.sin(0.1 * (i + 1) * t + c) + math.cos(t * t * (i + 2)) for t in range(256)]
+                       for c in range(2)] for i in range(5)]
+        whole, folder = self.folder / "whole.npy", self.folder / "recordings"
+        folder.mkdir()
+        write_npy(whole, [row for each in recordings for row in each], shape="(5, 2, 256)")
+        for i, rows in enumerate(recordings):
+            write_npy(folder / f"{i}.npy", rows)
+        words = ["--pha", "4:8:2", "--amp", "40:80:3", "--perm", 20]
+        first, second = self.folder / "a.npy", self.folder / "b.npy"
+        expected = self.one("pac", "--input", whole, *words, "--save-data", first)
+        run = self.one("pac", "--input", folder, *words, "--shuffle", 9, "--batch-size", 2,
+                       "--mode", "end-to-end", "--save-data", second)
+        self.assertEqual(run["verify"]["digest"], expected["verify"]["digest"])
+        self.assertEqual(first.read_bytes(), second.read_bytes())
+        self.assertEqual((run["params"]["batch"], run["params"]["batch-size"], run["params"]["shuffle"]),
+                         (5, 2, 9))
+        self.assertEqual((run["work"]["ops"], run["rate"]["unit"]), (5, "recordings/s"))
+        for run in self.runs_of("pac", "--input", folder, *words, "--shuffle", 2, "--batch-size", 1,
+                                "--mode", "both", "-s", "equal,dynamic"):
+            self.assertEqual(run["verify"]["digest"], expected["verify"]["digest"])
+        for i in range(10, 24):
+            write_npy(folder / f"{i}.npy", recordings[0])
+        write_npy(folder / "a.npy", [recordings[0][0], [math.nan] * 256])  # read only in samples
+        self.refused(["run", "pac", "--input", folder, *words, "--mode", "end-to-end", "-s", "single",
+                      "-n", 1, "-q", *binary.ONE_DEVICE], 2, "a.npy", "not finite")
+        self.refused(["run", "matrix", "--input", folder], 2, "is a directory")
+
     def test_pac_of_a_series_that_drifts_blames_no_device(self):
         x = self.folder / "x.npy"
         for length in (1000, 1024):
