@@ -188,11 +188,12 @@ std::vector<Problem> problems_of(const Settings& settings, std::span<const Suite
     auto options = options_of(*suite, settings);
     if (request.overview && suite->descriptors)
       options[suite->descriptors->option] = suite->descriptors->shown;
-    if (!suite->descriptors) {
+    const auto swept = suite->descriptors ? suite->descriptors->swept : suite->optional.swept;
+    if (swept == nullptr) {
       add(suite, options);
       continue;
     }
-    for (const auto& one : suite->descriptors->swept(options)) add(suite, one);
+    for (const auto& one : swept(options)) add(suite, one);
   }
   return all;
 }

@@ -19,6 +19,19 @@ struct Participant {
   DeviceProgram* program = nullptr;
 };
 
+// A sample under way: what each participant has done so far.
+struct LiveSample {
+  Nanos elapsed{};             // since the sample's begin
+  bool ended = false;          // nothing follows
+  struct Device {              // by participant
+    std::uint32_t rounds = 0;  // complete iterations
+    Items items = 0;           // iterative work: its share; else finished items
+    // Time of its kernels, without exchanges, as far as it was read: up to the previous report.
+    Nanos busy{};
+  };
+  std::vector<Device> devices;
+};
+
 // Describes a sample: its work, its devices, its timeout.
 struct SampleRequest {
   Workload* workload = nullptr;
@@ -42,6 +55,9 @@ struct SampleRequest {
   std::function<bool()> stop = {};
   // Called on that thread when no participant is left; returns the device that takes over, if any.
   std::function<std::optional<Participant>()> reserve = {};
+  // Called on the caller's thread about every `live_every` of the sample, and when it has ended.
+  std::function<void(const LiveSample&)> live = {};
+  Nanos live_every{};
   Nanos merge_per_part{};  // time that the host takes to merge; 0: not known
 };
 
@@ -96,6 +112,8 @@ class SampleRun {
   };
   std::vector<ParticipantState> participant_states;
   bool none_left = false;  // every device failed
+  // Reports asked for so far (SampleRequest::live): workers read their time stamps for each.
+  std::atomic<std::uint32_t> reports = 0;
   // State of the next rebalancing point, at which iterative work may be rebalanced
   // (SliceSource::borders). The last participant to arrive decides.
   struct RebalancePoint {
@@ -103,9 +121,11 @@ class SampleRun {
     std::size_t missing = 0;               // participants with a share that have not arrived
     std::vector<Slice> ranges;             // ranges of all participants since the last rebalance
     std::uint32_t moved_at = 0;            // iterations done at the last rebalance
+    Nanos decided{};                       // host time of that
   } rebalance_point;
   // Iterations done at the next rebalancing point (0: there is none), and at the last one.
   std::atomic<std::uint32_t> rebalance_at = 0, rebalanced_at = 0;
+  std::vector<Items> moved_from;  // per participant: SliceSource::moved_from when last noted
   RawSample sample;
 
   Stage stage() const { return stage_; }
@@ -124,6 +144,8 @@ class SampleRun {
 
   // Functions below are called with the lock, unless they say otherwise.
 
+  // Notes the work that the source has moved between devices since the last call.
+  void note_handovers();
   // Notes that a participant has reached the rebalancing point, with times of its last iterations.
   void arrive_at_rebalance(DeviceIndex participant, std::vector<Nanos> busy);
   // Notes that a participant has nothing left to do at this version. If none has, partials are
@@ -150,8 +172,10 @@ class SampleRun {
   // host merges.
   std::optional<DeviceIndex> merger() const;
   bool host_can_merge() const;
+  void note_repartition(const std::vector<Items>& shares, Nanos at);
 
   std::atomic<Stage> stage_ = Stage::working;
+  Items moved_ = 0;  // SliceSource::moved() when last noted
 };
 
 }  // namespace mgpu

@@ -75,6 +75,7 @@ void Group::prepare_device(std::size_t index) {
     device.take_setup_cost();
     mine.program = given_.workload.program(device.resources(), given_.mode, mine.capacity);
     mine.cost = device.take_setup_cost();
+    mine.alone_bytes = given_.workload.alone_bytes(device.resources().traits(), given_.mode);
     mine.kernel_variant = mine.program->kernel_variant();
     enqueued = true;
     if (SelfTested* const self_tested = mine.program->interfaces().self_tested)
@@ -284,6 +285,13 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
   request.most_rounds = most_rounds;
   request.merges = given_.workload.shape().rounds <= most_rounds;
   request.stop = [&] { return given_.observer.stop_requested(); };
+  if (given_.options.live_every && request.merges) {
+    request.live_every = *given_.options.live_every;
+    request.live = [&, before = LiveSample{}](const LiveSample& now) mutable {
+      report_live(the_case, devices, counts, before, now);
+      before = now;
+    };
+  }
   if (!the_case.alone() && !is_iterative()) {
     request.reserve = [&]() -> std::optional<Participant> {
       const auto other = fail_over(the_case);
@@ -368,7 +376,7 @@ bool Group::stopped() {
 void Group::finish() {
   for (std::size_t i = 0; i < given_.devices.size(); ++i) {
     Prepared& mine = result_.prepared[i];
-    if (is_usable(i)) probe_clock_again(i);
+    if (is_usable(i)) end_measurement(i);
     if (!mine.before.empty()) mine.clock = fit_clock(mine.before, mine.after);
   }
   release();
@@ -380,11 +388,18 @@ void Group::release() {
   exchange_.disconnect();
 }
 
-void Group::probe_clock_again(std::size_t index) {
+// Probes the clock again, and reads how much memory was allocated since the program was made.
+void Group::end_measurement(std::size_t index) {
   try {
     OpenDevice* const device = given_.devices[index].open.get();
-    attend(given_.backend, device,
-           [&] { result_.prepared[index].after = device->probe_clock(kClockProbes); });
+    Prepared& mine = result_.prepared[index];
+    attend(given_.backend, device, [&] {
+      mine.after = device->probe_clock(kClockProbes);
+      const MemoryPeak since = device->take_setup_cost().memory;
+      mine.cost.memory.bytes = std::max(mine.cost.memory.bytes, since.bytes);
+      mine.cost.memory.reused += since.reused;
+      mine.cost.memory.evicted += since.evicted;
+    });
   } catch (const Error& error) {
     mark_failed(index, error.kind(), error.what());
     if (error.kind() != ErrorKind::interrupted)
@@ -809,6 +824,17 @@ RawSample Group::execute(const SampleRequest& request) {
   RawSample sample = given_.executor.run(request);
   if (request.peers != nullptr && (sample.failure || !sample.faults.empty())) stop_exchanging();
   return sample;
+}
+
+void Group::report_live(const Case& the_case, std::span<const std::size_t> devices, bool counts,
+                        const LiveSample& before, const LiveSample& now) {
+  LiveEvent event = live_event(given_.workload, before, now);
+  event.suite = given_.problem.suite->name;
+  event.mode = given_.mode;
+  event.strategy = the_case.strategy().info->name;
+  for (const std::size_t i : devices) event.devices.push_back(given_.devices[i].facts.id);
+  event.sample = counts ? the_case.times.size() + 1 : 0;
+  given_.observer.live(event);
 }
 
 bool Group::is_iterative() const { return given_.workload.iterative() != nullptr; }

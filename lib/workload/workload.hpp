@@ -129,6 +129,13 @@ class Workload {
   virtual WorkloadInterfaces interfaces() { return {}; }
   virtual const Shape& shape() const = 0;
   virtual Capacity capacity(const DeviceTraits& device, Mode mode) const = 0;
+  // Returns the device memory of a program that does the whole problem alone on such a device if
+  // its memory were no limit; 0: it cannot, whatever its memory.
+  virtual Bytes alone_bytes(const DeviceTraits& device, Mode mode) const {
+    DeviceTraits roomy = device;
+    roomy.global_memory = roomy.max_allocation = Bytes{1} << 50;
+    return capacity(roomy, mode).resident;
+  }
   // Returns nothing by default: no fraction of a roofline is recorded then.
   virtual Demand demand(const DeviceTraits&) const { return {}; }
   // Makes the device's program for slices of at most `capacity.fits` items. Throws
@@ -271,6 +278,9 @@ struct SuiteInfo {
     // Shortens a problem of which only the rate at the reference size is needed, for example by
     // fewer iterations.
     void (*make_short)(SuiteParams&) = nullptr;
+    // Returns the options of each problem, if the value of an option stands for several.
+    std::vector<std::map<std::string, std::string>> (*swept)(
+        const std::map<std::string, std::string>& options) = nullptr;
     // Fills in options that only devices can decide and that were left open. The devices of the
     // set are open; `make` is called later. `group`: the group in which these devices exchange
     // data, in their order; null: they cannot. Blocks. Throws Error(device), Error(timeout),

@@ -432,6 +432,23 @@ class Shapes(Suite):
             uploaded[peer] = sum(part["bytes_in"] for part in run["per_device"])
         self.assertEqual(uploaded["staged"] - uploaded["host"], 4 * 40 * 150)
 
+    def test_a_tropical_network_learns_the_same_on_one_device_and_on_two(self):
+        shape = ("--op", "network", "--size", 33, "--width", 12, "--iterations", 20)
+        runs = [*self.runs_of("tropical", *shape, "-s", "equal"), self.one("tropical", *shape)]
+        self.assertEqual([len(run["devices"]) for run in runs], [2, 1])
+        self.assertEqual(len({run["verify"]["digest"] for run in runs}), 1)
+        losses = runs[0]["verify"]["found"]["curves"][0]["values"]
+        self.assertLess(losses[-1], 0.9 * losses[0])
+        self.assert_flips_are_seen("run", "tropical", *shape, *binary.ONE_DEVICE, "-s", "single",
+                                   "-n", 1, "--warmup", 0, "-q", "--mode", "resident")
+
+    def test_fused_stages_are_one_launch_a_batch_with_the_bits_of_separate_ones(self):
+        runs = [self.one("pipeline", "--size", 64, "--batch", 16, "--width", 16, "--stages",
+                         "tropical,dual,clifford", *fuse) for fuse in ((), ("--fuse",))]
+        kernels = [[command[3] for command in run["timeline"]["commands"]] for run in runs]
+        self.assertEqual(kernels, [["tropical", "dual", "clifford"] * 4, ["fused"] * 4])
+        self.assertEqual(*(run["verify"]["digest"] for run in runs))
+
     @binary.thorough
     def test_a_chain_records_whose_stages_are_slowest(self):
         run = self.runs_of("pipeline", "--size", 64, "--batch", 4, "--width", 16, "--stages",

@@ -133,9 +133,19 @@ void compute_stages(bool cpu) {
              {"width", "32"},
              {"batch", "3"}},
             mode, cpu);
+  for (const char* fuse : {"no", "yes"})
+    compute("pipeline", 5,
+            {{"stages", "tropical,dual,transform,clifford:2,product,reduction:2"},
+             {"place", "data"},
+             {"width", "32"},
+             {"batch", "3"},
+             {"fuse", fuse}},
+            Mode::resident, cpu);
 }
 
 void compute_tropical(bool cpu) {
+  compute("tropical", 6, {{"op", "network"}, {"layers", "3"}, {"width", "7"}, {"iterations", "3"}},
+          Mode::resident, cpu);
   for (const bool is_first : {true, false}) {
     const Options numbers{{"precision", is_first ? "fp32" : "int32"},
                           {"semiring", is_first ? "min-plus" : "max-plus"},

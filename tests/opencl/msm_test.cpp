@@ -100,6 +100,26 @@ TEST_CASE("msm: difficult terms sum to OpenSSL's point by every window, axis, mo
   }
 }
 
+TEST_CASE("msm: buckets of equal and of opposite points are added up" * testing::if_thorough()) {
+  for (const Curve curve : kCurves)
+    for (const bool opposite : {false, true}) {
+      std::vector<testing::OracleTerm> list(
+          8, testing::text_of(Terms::random(curve, 1, Scalars::uniform, 3, 1)).front());
+      for (std::uint64_t i = 0; i < list.size(); ++i) {
+        std::uint64_t ignored = 0;
+        const Scalar digit{i + 1};
+        list[i].scalar =
+            to_hex(opposite && i % 2 == 1 ? subtract(order_of(curve), digit, ignored) : digit);
+      }
+      const PlainPoint sum = testing::expected_sum(curve, list);
+      MsmOptions options = options_with();
+      for (const FixedBase fixed_base : {FixedBase::no, FixedBase::yes}) {
+        options.fixed_base = fixed_base;
+        CHECK(digest_of(testing::terms_of(curve, list), options, how(Path::gpu)) == sum.x + sum.y);
+      }
+    }
+}
+
 TEST_CASE("msm: a batch has the same sums in every mode and strategy, the first that of one sum") {
   for (const Curve curve : testing::first_when_quick(1, {Curve::bn254, Curve::bls12_381})) {
     for (const bool shared : {false, true}) {
