@@ -107,8 +107,9 @@ void ClDevice::begin_series(unsigned count) {
 }
 
 void ClDevice::begin_side_by_side(unsigned count) {
+  beside_.clear();  // those of a group in which a launch failed
   // As for a series; launches then follow each other.
-  if (count > 1 && !slow_down().handicap().stalls()) left_beside_ = count;
+  left_beside_ = count > 1 && !slow_down().handicap().stalls() ? count : 0;
 }
 
 // The launches wait for a marker in the compute queue, each in a queue of its own, and a barrier in
