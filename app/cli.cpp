@@ -123,6 +123,14 @@ class Tree {
     for (const OptionSpec& spec : device_specs_) add(sub, spec);
     add(sub, {"json", 0, OptionSpec::Kind::flag, "",
               "Print everything known about them, as JSON (mgpu-bench schema devices)", ""});
+    add(sub, {"status", 0, OptionSpec::Kind::flag, "",
+              "Print what they are used for now: memory, by others and by this process, "
+              "utilisation, temperature; with --json as JSON (mgpu-bench schema status)",
+              ""});
+    add(sub, {"watch", 0, OptionSpec::Kind::value, "TIME",
+              "Print their status again and again at this interval, such as 1s, until Ctrl-C; with "
+              "--json a document per line",
+              ""});
     add(sub, color_option());
   }
 

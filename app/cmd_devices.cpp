@@ -3,8 +3,9 @@
 #include "app/calibrations.hpp"
 #include "app/commands.hpp"
 #include "app/device_set.hpp"
+#include "app/device_status.hpp"
 #include "app/terminal.hpp"
-#include "lib/measure/current_use.hpp"
+#include "lib/measure/device_status.hpp"
 #include "lib/report/documents.hpp"
 #include "lib/session/calibrate.hpp"
 
@@ -16,6 +17,10 @@ ExitCode cmd_devices(const Context& context) {
   const bool chosen = settings.has("devices") || settings.has("sub-devices");
   const DeviceSet set =
       chosen ? choose_devices(*backend, context) : every_device(*backend, context.environment);
+  if (settings.is_on("status") || settings.has("watch")) {
+    for (const std::string& warning : set.warnings) print_error("warning: " + warning);
+    return print_status(context, *backend, set.devices, style);
+  }
   const CalibrationResult cached = cached_calibration(set.devices, calibration_store(context));
   std::vector<std::string> warnings = set.warnings;
   warnings.insert(warnings.end(), cached.warnings.begin(), cached.warnings.end());
@@ -25,8 +30,13 @@ ExitCode cmd_devices(const Context& context) {
     return ExitCode::ok;
   }
   std::vector<ListedDevice> devices = listed(set.devices, cached.calibration.devices);
-  const std::vector<DeviceUse> use = current_use(set.devices, TelemetryPlaces{});
-  for (std::size_t i = 0; i < devices.size(); ++i) devices[i].use = use[i];
+  const std::vector<DeviceStatus> status =
+      StatusReader(set.devices, TelemetryPlaces{}).read(Nanos{});
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i].device.is_cpu()) continue;  // its load takes two readings
+    devices[i].utilisation = status[i].utilisation;
+    devices[i].memory_used = status[i].used;
+  }
   print_json(devices_json({devices, warnings}));
   return ExitCode::ok;
 }

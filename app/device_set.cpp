@@ -11,7 +11,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/device/selection.hpp"
-#include "lib/measure/current_use.hpp"
+#include "lib/measure/device_status.hpp"
 
 namespace mgpu {
 namespace {
@@ -134,10 +134,12 @@ std::vector<Device> selected_devices(Backend& backend, const Backend::Enumeratio
 
 // Keeps the `most` devices that are best now: score x (1 - utilisation).
 void keep_best(std::uint64_t most, bool no_telemetry, std::vector<Device>& devices) {
-  const std::vector<DeviceUse> use =
-      no_telemetry ? std::vector<DeviceUse>() : current_use(devices, TelemetryPlaces{});
+  std::vector<double> utilisation;
+  if (!no_telemetry)
+    for (const DeviceStatus& status : StatusReader(devices, TelemetryPlaces{}).read(Nanos{}))
+      utilisation.push_back(status.utilisation.value_or(0));
   std::vector<Device> best;
-  for (const std::size_t i : best_devices(devices, use, most)) best.push_back(devices[i]);
+  for (const std::size_t i : best_devices(devices, utilisation, most)) best.push_back(devices[i]);
   devices = std::move(best);
 }
 

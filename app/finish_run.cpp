@@ -93,7 +93,7 @@ ExitCode deliver(const Report& report, const RunRequest& request, const std::vec
   }
   if (request.json) {
     print_json(to_json_text(report));
-  } else if (!request.outputs.take_standard_output()) {
+  } else if (!request.outputs.take_standard_output() && request.json_lines != JsonLines::out) {
     print_results(report, observer, style);
   }
   if (written && !request.quiet) {

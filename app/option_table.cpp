@@ -128,6 +128,10 @@ std::vector<OptionSpec> own_run_options() {
       {"require-devices", 0, Kind::value, "N",
        "Exit with code 77 if there are fewer than N devices", kDevices, 0,
        sets_count(&RunRequest::require_devices, 1)},
+      {"hot-plug", 0, Kind::flag, "",
+       "Look for devices again before each group of cases: leave out those that vanished, and use "
+       "new ones from then on; with --resume also those that are there now",
+       kDevices, not_confirmed},
       {"strict", 0, Kind::flag, "",
        "Fail on device selectors that match nothing or too few devices, on skipped cases and on "
        "lost devices",
@@ -230,6 +234,18 @@ std::vector<OptionSpec> own_run_options() {
        sets_time(&SessionOptions::build_timeout)},
       {"time-limit", 0, Kind::value, "TIME", "Skip cases that have not started by then",
        kMeasurement, important, sets_time(&SessionOptions::time_limit)},
+      {"live", 0, Kind::value, "TIME",
+       "Show what samples do at this interval: iterations or items done, rate, shares, imbalance, "
+       "and what the suite knows, such as the loss of pinn: on the progress line, or in lines if "
+       "standard error is no terminal",
+       kMeasurement, recorded, sets_time(&SessionOptions::live_every)},
+      {"json-lines", 0, Kind::value, "STREAM",
+       "Write the same as a JSON object per line (mgpu-bench schema event), every second or "
+       "--live, to stdout, without tables, or stderr",
+       kFiles, not_confirmed,
+       sets_word(
+           &RunRequest::json_lines,
+           {{"none", JsonLines::none}, {"stdout", JsonLines::out}, {"stderr", JsonLines::err}})},
       {"no-telemetry", 0, Kind::flag, "",
        "Do not sample clocks, power, temperature and load during the run", kMeasurement},
       {"result", 'o', Kind::value, "FILE",

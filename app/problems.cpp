@@ -99,7 +99,9 @@ std::vector<std::filesystem::path> input_files(const Settings& settings,
   }
   std::vector<std::filesystem::path> files;
   for (const std::string& name : names) {
-    check_readable(given->from, name);
+    std::error_code ignored;
+    if (!chosen.front()->input_folders || !std::filesystem::is_directory(name, ignored))
+      check_readable(given->from, name);
     files.emplace_back(name);
   }
   return files;
@@ -186,11 +188,12 @@ std::vector<Problem> problems_of(const Settings& settings, std::span<const Suite
     auto options = options_of(*suite, settings);
     if (request.overview && suite->descriptors)
       options[suite->descriptors->option] = suite->descriptors->shown;
-    if (!suite->descriptors) {
+    const auto swept = suite->descriptors ? suite->descriptors->swept : suite->optional.swept;
+    if (swept == nullptr) {
       add(suite, options);
       continue;
     }
-    for (const auto& one : suite->descriptors->swept(options)) add(suite, one);
+    for (const auto& one : swept(options)) add(suite, one);
   }
   return all;
 }

@@ -36,12 +36,15 @@ RunObserver::Options RunObserver::options_of(const RunRequest& request, const Ta
   return {.result = request.result_file ? &request.outputs.at(*request.result_file) : nullptr,
           .force = request.force,
           .result_is_dated = request.result_is_dated,
-          .tables = request.json || request.outputs.take_standard_output() ? std::nullopt
-                                                                           : std::optional(tables),
+          .tables = request.json || request.outputs.take_standard_output() ||
+                            request.json_lines == JsonLines::out
+                        ? std::nullopt
+                        : std::optional(tables),
           .quiet = request.quiet,
           .verbose = request.verbose,
-          .in_place = progress_in_place(environment),
-          .width = error_width()};
+          .in_place = progress_in_place(environment) && request.json_lines != JsonLines::err,
+          .width = error_width(),
+          .json_lines = request.json_lines};
 }
 
 void RunObserver::warning(std::string_view text) {
@@ -73,7 +76,27 @@ void RunObserver::progress(const Progress& progress) {
   if (progress.groups > 1) line += fmt::format(" ({} of {})", progress.group + 1, progress.groups);
   if (progress.total > 0) line += fmt::format(": {} of {} cases", progress.done, progress.total);
   if (progress.left) line += fmt::format(", {} left", about(*progress.left));
+  progress_ = line;
   line_.show(line, options_.width);
+}
+
+void RunObserver::live(const LiveEvent& event) {
+  if (options_.json_lines == JsonLines::none) {
+    if (options_.quiet) return;
+    const std::string words = words_of(event);
+    if (options_.in_place)
+      line_.show(progress_.empty() ? words : progress_ + "; " + words, options_.width);
+    else
+      print_error(
+          fmt::format("{} {} {}: {}", event.suite, words_of(event.mode), event.strategy, words));
+    return;
+  }
+  line_.clear();
+  try {
+    (options_.json_lines == JsonLines::out ? print_data : print_error_data)(to_json_line(event));
+  } catch (const Error& error) {
+    if (!could_not_write_output_) output_failed(error.what());
+  }
 }
 
 void RunObserver::recorded(const Report& so_far) {

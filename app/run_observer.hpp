@@ -27,6 +27,7 @@ class RunObserver : public SessionObserver {
     bool verbose = false;   // prints a line per case, even on a terminal
     bool in_place = false;  // stderr is a terminal whose line may be rewritten
     unsigned width = 80;    // of the progress line
+    JsonLines json_lines = JsonLines::none;
   };
   // Returns the options of a request that prints to this process's standard streams.
   static Options options_of(const RunRequest& request, const TableStyle& tables,
@@ -37,10 +38,13 @@ class RunObserver : public SessionObserver {
   void remark(std::string_view text) override;
   void output_failed(std::string_view text) override;
   void progress(const Progress& progress) override;
+  void live(const LiveEvent& event) override;
   void recorded(const Report& so_far) override;
   bool stop_requested() override;
   void noted(const JournalEntry& entry, Nanos now) override;
   void finished(std::size_t groups) override { groups_finished_ = groups; }
+  void found_devices() override { found_devices_ = true; }
+  bool has_found_devices() const { return found_devices_; }
 
   // Records all samples in the journal from now on, and removes it once the whole report is saved.
   // `rows`: number of rows that an earlier run left.
@@ -71,6 +75,7 @@ class RunObserver : public SessionObserver {
   Options options_;
   std::string time_estimate_;  // not printed yet
   StatusLine line_;
+  std::string progress_;           // the progress line without live metrics
   std::size_t rows_seen_ = 0;      // rows already reported on stderr
   std::size_t rows_recorded_ = 0;  // rows of the report at the last call of recorded()
   std::size_t rows_saved_ = 0;     // rows in the result file
@@ -79,6 +84,7 @@ class RunObserver : public SessionObserver {
   bool journal_failed_ = false;         // since the journal was last restarted
   bool keeps_older_ = false;            // nothing was measured so far
   std::atomic<bool> stopping_ = false;  // set by any thread
+  bool found_devices_ = false;
   bool could_not_write_ = false, could_not_write_output_ = false;
 };
 

@@ -268,6 +268,13 @@ void read_output_files(const Settings& settings, RunRequest& request) {
   }
   add_outputs(request.exports, request.outputs);
   refuse_two_on_standard_output(request.json, request.outputs);
+  if (request.json_lines == JsonLines::out &&
+      (request.json || request.outputs.take_standard_output()))
+    throw Error(ErrorKind::usage,
+                fmt::format("{}: another output is on standard output; expected: stderr",
+                            settings.find("json-lines")->from));
+  if (request.json_lines != JsonLines::none && !request.session.live_every)
+    request.session.live_every = std::chrono::seconds(1);
 }
 
 RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteInfo> suites,

@@ -22,6 +22,9 @@ namespace mgpu {
 // chosen by rates of the devices, or swept from small ones up to the chosen one.
 enum class Sizes { given, quick, automatic, sweep };
 
+// Stream for the events of --json-lines.
+enum class JsonLines { none, out, err };
+
 struct RunRequest {
   // Devices, their handicaps and device_counts are left empty: see device_counts().
   SessionOptions session;
@@ -39,6 +42,7 @@ struct RunRequest {
   std::optional<Bytes> memory_pool;  // limit on the memory used of each device
   bool overview = false;  // one row per suite; problems get their sizes as they are measured
   bool strict = false, quick = false, quiet = false, verbose = false;
+  JsonLines json_lines = JsonLines::none;
   bool json = false;   // prints only the result on stdout
   bool force = false;  // replaces a result even if nothing was measured
   std::optional<std::filesystem::path> result_file, trace_file;

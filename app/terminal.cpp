@@ -137,4 +137,13 @@ void print_error(std::string_view text) {
   }
 }
 
+void print_error_data(std::string_view data) {
+  if (g_captured != nullptr) {
+    g_captured->err += data;
+    return;
+  }
+  std::fwrite(data.data(), 1, data.size(), stderr);
+  std::fflush(stderr);
+}
+
 }  // namespace mgpu

@@ -55,6 +55,9 @@ void print_data(std::string_view data);
 // further lines are indented. Failures are ignored.
 void print_error(std::string_view text);
 
+// Writes bytes unchanged to stderr, for other programs. Failures are ignored.
+void print_error_data(std::string_view data);
+
 // Collects what commands print while it exists, in place of the standard streams, which then count
 // as files: for tests that run commands in process.
 class CapturedOutput {

@@ -19,7 +19,7 @@
 // G. 40 registers (in place 72, of which 38 are addresses) leave 48 (24) warps, each with 19 loads
 // under way: 117 (58) KB per SM, where 23 KB hide the latency of memory.
 //
-// Given by -D: WALL_X, WALL_Y: walls along that axis instead of periodic ends. FORCED: the
+// Given by -D: HALVED: what leaves a block of planes is rounded to half precision. WALL_X, WALL_Y: walls along that axis instead of periodic ends. FORCED: the
 // channel's force along x. STREAMING, on NVIDIA GPUs: 1, stored data is the first to leave their
 // caches, as it is not read in this step; 2, loaded data as well.
 #pragma OPENCL FP_CONTRACT OFF
@@ -102,6 +102,29 @@ inline void collide(float* f, float even_rate, float odd_rate, float lift) {
   RELAX(13, 18, WEIGHT_OF_EDGE, uz - uy, 0)
 }
 
+#ifdef HALVED
+#define HALF_SCALE 4096.0f
+// Rounds to half precision, to nearest even.
+inline float halved(float value) {
+  ushort bits;
+  vstore_half_rte(value * HALF_SCALE, 0, (half*)&bits);
+  return vload_half(0, (half*)&bits) * (1.0f / HALF_SCALE);
+}
+#define HALF_ARGUMENTS , uint in_box, uint planes, uint block_planes
+// Rounds what leaves the block upwards or downwards. `block_planes` 0: nothing.
+#define HALVE(f) \
+  if (block_planes > 0) { \
+    const uint z = in_box + get_global_id(2); \
+    if (z + 1 == planes || (z + 1) % block_planes == 0) \
+      for (uint q = 9; q < 14; ++q) f[q] = halved(f[q]); \
+    if (z % block_planes == 0) \
+      for (uint q = 14; q < 19; ++q) f[q] = halved(f[q]); \
+  }
+#else
+#define HALF_ARGUMENTS
+#define HALVE(f)
+#endif
+
 // Whether the population of a velocity came from outside the box, and where in a plane it came
 // from.
 #ifdef WALL_X
@@ -149,7 +172,7 @@ inline void collide(float* f, float even_rate, float odd_rate, float lift) {
 // cell, lies in that cell. Rows [left, right).
 __kernel void step_between(__global const float* from, __global const float* before, uint before_at, __global const float* after,
                            uint after_at, __global float* to, uint first, uint left, uint right, uint nx, uint ny, uint stride,
-                           float even_rate, float odd_rate, float drag, float lift) {
+                           float even_rate, float odd_rate, float drag, float lift HALF_ARGUMENTS) {
   const uint x = get_global_id(0), y = left + get_global_id(1);
   if (x >= nx || y >= right) return;
   AROUND
@@ -161,6 +184,7 @@ __kernel void step_between(__global const float* from, __global const float* bef
 #undef LOAD
   DRAG
   collide(f, even_rate, odd_rate, lift);
+  HALVE(f)
   to += slot * block + at;
 #define STORE(q, cx, cy, cz, opposite) STORE_AT(to + q * plane, f[q]);
   EACH_POPULATION(STORE)
@@ -325,3 +349,23 @@ __kernel void unpack(__global const float* packed, __global float* to, ulong pac
     packed += (ulong)rows * nx;
   }
 }
+
+#ifdef HALVED
+// Copies five populations of a plane, from `first` on, as numbers of half precision to `packed`;
+// unpack_half copies them back. Dimension 2: the populations.
+__kernel void pack_half(__global const float* from, __global half* packed, ulong packed_at, uint slot, uint first, uint nx, uint ny,
+                        uint stride) {
+  const uint x = get_global_id(0), y = get_global_id(1), k = get_global_id(2), plane = ny * stride;
+  if (x >= nx) return;
+  from += (ulong)(POPULATIONS * slot + first + k) * plane + (y * stride + x);
+  vstore_half_rte(*from * HALF_SCALE, packed_at + (k * ny + y) * nx + x, packed);
+}
+
+__kernel void unpack_half(__global const half* packed, __global float* to, ulong packed_at, uint slot, uint first, uint nx, uint ny,
+                          uint stride) {
+  const uint x = get_global_id(0), y = get_global_id(1), k = get_global_id(2), plane = ny * stride;
+  if (x >= nx) return;
+  to += (ulong)(POPULATIONS * slot + first + k) * plane + (y * stride + x);
+  *to = vload_half(packed_at + (k * ny + y) * nx + x, packed) * (1.0f / HALF_SCALE);
+}
+#endif

@@ -262,10 +262,10 @@ std::vector<std::size_t> default_selection(std::span<const Device> devices) {
 }
 
 std::vector<std::size_t> best_devices(std::span<const Device> devices,
-                                      std::span<const DeviceUse> use, std::size_t most) {
+                                      std::span<const double> utilisation, std::size_t most) {
   const auto worth = [&](std::size_t i) {
-    const double busy = i < use.size() ? use[i].utilisation.value_or(0) : 0;
-    return devices[i].score * (1 - std::clamp(busy, 0.0, 1.0));
+    return devices[i].score *
+           (1 - (utilisation.empty() ? 0 : std::clamp(utilisation[i], 0.0, 1.0)));
   };
   std::vector<std::size_t> best(devices.size());
   std::iota(best.begin(), best.end(), std::size_t{0});

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "lib/device/device.hpp"
-#include "lib/device/device_use.hpp"
 
 namespace mgpu {
 
@@ -62,9 +61,9 @@ class Selector {
 std::vector<std::size_t> default_selection(std::span<const Device> devices);
 
 // Returns the `most` devices with the highest score x (1 - utilisation), in the order of the list;
-// of equal ones, the first. A device whose utilisation is not known counts as idle.
+// of equal ones, the first. `utilisation`: by device, 0 to 1; empty: all are idle.
 std::vector<std::size_t> best_devices(std::span<const Device> devices,
-                                      std::span<const DeviceUse> use, std::size_t most);
+                                      std::span<const double> utilisation, std::size_t most);
 
 // Returns one line that says why there is no device to run on and names everything that was looked
 // at. `selector` is empty for the default selection; `platforms` are the names of all platforms,

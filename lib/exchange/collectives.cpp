@@ -48,6 +48,8 @@ const char* c_type(Element element) {
 }  // namespace
 
 struct Collectives::Participant {
+  explicit Participant(Peer& its_peer) : peer(its_peer) {}
+  CountedPeer peer;
   DeviceResources* device = nullptr;
   std::map<std::pair<Element, Reduction>, std::unique_ptr<Kernel>> combining, exchanging;
   std::uint32_t by_one_kernel = 0;  // calls so far
@@ -62,7 +64,7 @@ Collectives::Collectives(PeerGroup& group, std::vector<DeviceResources*> devices
   const std::size_t n = devices.size();
   for (std::uint32_t i = 0; i < n; ++i) {
     all_.push_back({i});
-    members_.push_back(std::make_unique<Participant>());
+    members_.push_back(std::make_unique<Participant>(group.peer({i})));
     members_.back()->device = devices[i];
   }
   for (const DeviceIndex device : all_) others_.push_back(others_of(all_, device));
@@ -83,6 +85,21 @@ Collectives::Collectives(PeerGroup& group, std::vector<DeviceResources*> devices
 }
 
 Collectives::~Collectives() = default;
+
+CountedPeer& Collectives::peer(DeviceIndex device) { return members_[device.value]->peer; }
+
+void Collectives::begin_count() {
+  for (const auto& member : members_) member->peer.begin();
+}
+
+Traffic Collectives::end_count() {
+  std::vector<CountedPeer*> peers;
+  for (const auto& member : members_) {
+    member->peer.end();
+    peers.push_back(&member->peer);
+  }
+  return traffic_of(peers);
+}
 
 void Collectives::build(const CollectiveCall& call) {
   if (!reduces(call.collective)) return;
@@ -144,7 +161,7 @@ void Collectives::enqueue(DeviceIndex device, const CollectiveCall& call, const 
 void Collectives::sync_all(DeviceIndex device) {
   const auto& others = others_[device.value];
   if (others.empty()) return;
-  group_.peer(device).sync(others, others);
+  peer(device).sync(others, others);
   members_[device.value]->landing_free = true;
 }
 
@@ -158,7 +175,7 @@ void Collectives::gather(DeviceIndex device, const CollectiveCall& call, const I
   const Bytes size = bytes_of(call.element);
   const Part mine = part_of(call.count, call.element, group_.size(), device.value);
   const Bytes at = out.offset + mine.begin * size;
-  Peer& peer = group_.peer(device);
+  Peer& peer = this->peer(device);
   for (const DeviceIndex to : others_[device.value])
     peer.put(*part.buffer, part.offset, *out.memory, to, at, mine.size() * size);
   if (mine.size() > 0 && !same_place(part, out.memory->piece(device), at))
@@ -171,7 +188,7 @@ void Collectives::broadcast(DeviceIndex device, const CollectiveCall& call, cons
   const std::size_t n = group_.size();
   const Bytes size = bytes_of(call.element), bytes = call.count * size;
   const auto& others = others_[device.value];
-  Peer& peer = group_.peer(device);
+  Peer& peer = this->peer(device);
   sync_all(device);
   const bool scattered = n > 2 && bytes > kScattered;
   // Returns the part that the root gives to a device, which passes it on; parts go to the devices
@@ -204,7 +221,7 @@ void Collectives::all_to_all(DeviceIndex device, const CollectiveCall& call, con
                              const InShared& out) {
   const std::size_t n = group_.size();
   const Bytes size = bytes_of(call.element);
-  Peer& peer = group_.peer(device);
+  Peer& peer = this->peer(device);
   const auto put = [&](DeviceIndex to) {
     const Part part = part_of(call.count, call.element, n, to.value);
     peer.put(*in.buffer, in.offset + part.begin * size, *out.memory, to,
@@ -219,7 +236,7 @@ void Collectives::all_to_all(DeviceIndex device, const CollectiveCall& call, con
 void Collectives::neighbours(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
                              const InShared& out) {
   const Bytes bytes = call.count * bytes_of(call.element);
-  Peer& peer = group_.peer(device);
+  Peer& peer = this->peer(device);
   std::vector<DeviceIndex> beside;
   if (device.value > 0) beside.push_back({device.value - 1});
   if (device.value + 1 < group_.size()) beside.push_back({device.value + 1});
@@ -243,15 +260,16 @@ void Collectives::all_reduce(DeviceIndex device, const CollectiveCall& call, con
   if (call.count * size <= kAtOnce) {
     enter_landing(device);
     for (const DeviceIndex to : others_[device.value])
-      group_.peer(device).put(*in.buffer, in.offset, *landing_, to, slot_ * device.value,
-                              call.count * size);
+      peer(device).put(*in.buffer, in.offset, *landing_, to, slot_ * device.value,
+                       call.count * size);
     sync_all(device);
     return combine(device, call, in, std::array{&here}, out.offset, call.count, stream);
   }
-  const Bytes at =
-      out.offset + part_of(call.count, call.element, group_.size(), device.value).begin * size;
+  const Part mine = part_of(call.count, call.element, group_.size(), device.value);
+  const Bytes at = out.offset + mine.begin * size;
   if (const std::vector<Buffer*> all = everywhere(device, *out.memory); !all.empty()) {
     reduce_parts(device, call, in, all, at, stream);  // writes every device's output, too
+    for (const DeviceIndex to : others_[device.value]) peer(device).stored(to, mine.size() * size);
     return sync_all(device);
   }
   reduce_parts(device, call, in, std::array{&here}, at, stream);
@@ -278,7 +296,9 @@ void Collectives::reduce_by_one_kernel(DeviceIndex device, const CollectiveCall&
                                        const InBuffer& in, const InShared& out, Stream& stream) {
   const Bytes size = bytes_of(call.element);
   Participant& member = *members_[device.value];
-  const auto wait = *group_.peer(device).flag_wait();
+  const auto wait = *peer(device).flag_wait();
+  for (const DeviceIndex to : others_[device.value]) peer(device).stored(to, call.count * size);
+  peer(device).synchronised(others_[device.value], others_[device.value]);
   // The number is the same on every device: a work-group waits for those of the same number.
   const std::size_t groups = std::clamp<std::size_t>(
       (call.count * size / 16 + kPacketGroup - 1) / kPacketGroup, 1, kPacketGroups);
@@ -326,7 +346,7 @@ void Collectives::reduce_parts(DeviceIndex device, const CollectiveCall& call, c
                                std::span<Buffer* const> to, Bytes to_offset, Stream& stream) {
   const std::size_t n = group_.size();
   const Bytes size = bytes_of(call.element);
-  Peer& peer = group_.peer(device);
+  Peer& peer = this->peer(device);
   enter_landing(device);
   for (const DeviceIndex owner : others_[device.value]) {
     const Part part = part_of(call.count, call.element, n, owner.value);
@@ -344,7 +364,7 @@ void Collectives::reduce(DeviceIndex device, const CollectiveCall& call, const I
   const Bytes size = bytes_of(call.element);
   const Part mine = part_of(call.count, call.element, group_.size(), device.value);
   const Bytes at = out.offset + mine.begin * size;
-  Peer& peer = group_.peer(device);
+  CountedPeer& peer = this->peer(device);
   if (device == call.root) {
     reduce_parts(device, call, in, std::array{&out.memory->piece(device)}, at, stream);
     if (!others_[device.value].empty()) peer.sync({}, others_[device.value]);
@@ -354,6 +374,7 @@ void Collectives::reduce(DeviceIndex device, const CollectiveCall& call, const I
   const Bytes own_slot = slot_ * device.value;  // no device sends into it
   if (reached != nullptr) {
     reduce_parts(device, call, in, std::array{reached}, at, stream);
+    peer.stored(call.root, mine.size() * size);
   } else {
     reduce_parts(device, call, in, std::array{&landing_->piece(device)}, own_slot, stream);
     peer.put(landing_->piece(device), own_slot, *out.memory, call.root, at, mine.size() * size);

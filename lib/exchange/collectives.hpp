@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "lib/exchange/collective.hpp"
+#include "lib/exchange/traffic.hpp"
 #include "lib/workload/peers.hpp"
 
 namespace mgpu {
@@ -48,9 +49,15 @@ class Collectives {
   void enqueue(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
                const InShared& out, Stream& stream);
 
+  // Count what calls enqueued from now on send and wait for, by the commands that they enqueue, and
+  // return it for all of them.
+  void begin_count();
+  Traffic end_count();
+
  private:
   struct Participant;  // kernels of a device, and the state of its landing memory
 
+  CountedPeer& peer(DeviceIndex device);
   void sync_all(DeviceIndex device);
   void enter_landing(DeviceIndex device);
   void broadcast(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,

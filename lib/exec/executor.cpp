@@ -48,8 +48,27 @@ struct Executor::Sample {
     return among;
   }
 
+  // Asks workers for a report when one is due, and hands it on once they had the time of a check to
+  // make it. `now` 0: the sample has ended.
+  void report(Nanos now) {
+    if (!run.request.live) return;
+    if (now != Nanos{} && !asked && now - reported >= run.request.live_every) {
+      asked = true;
+      ++run.reports;
+    } else if (now == Nanos{} || asked) {
+      asked = false;
+      if (now != Nanos{}) reported = now;
+      LiveSample live{
+          (now != Nanos{} ? now : run.sample.end) - run.sample.begin, now == Nanos{}, {}};
+      for (const DeviceWorker& worker : workers) worker.add_to(live);
+      run.request.live(live);
+    }
+  }
+
   SampleRun run;
   std::deque<DeviceWorker> workers;
+  Nanos reported{};    // time of the last report
+  bool asked = false;  // a report is under way
 };
 
 struct Executor::ThreadPool {
@@ -157,6 +176,7 @@ RawSample Executor::run(const SampleRequest& request) {
       drive(sample, sample->workers.size() - 1, request);
     }
   }
+  if (!sample->run.sample.failure) sample->report({});
   RawSample& done = sample->run.sample;
   if (request.source->moved()) done.migration = {items_moved(done), 0, done.decision};
   return std::move(done);
@@ -173,7 +193,7 @@ void Executor::drive(const std::shared_ptr<Sample>& sample, std::size_t first,
 
 void Executor::drive_virtually(Sample& sample, std::size_t first, const SampleRequest& request) {
   SampleRun& run = sample.run;
-  if (first == 0) run.sample.begin = backend_.now();
+  if (first == 0) run.sample.begin = sample.reported = backend_.now();
   for (std::size_t i = first; i < sample.workers.size(); ++i) sample.workers[i].start();
   unsigned rounds = 0;
   for (bool busy = true; busy;) {
@@ -187,6 +207,7 @@ void Executor::drive_virtually(Sample& sample, std::size_t first, const SampleRe
       if (const auto mine = worker.gives_up_at(); mine && (!limit || *mine < *limit)) limit = mine;
     }
     if (++rounds % kRoundsPerLook == 0 && request.stop && request.stop()) run.interrupt();
+    if (busy) sample.report(backend_.now());
     // With nothing in flight there is no limit: no worker will ever act again.
     if (busy && !progress && !backend_.advance(limit))
       run.fail(Error(ErrorKind::internal, "every worker waits and nothing is under way"));
@@ -206,6 +227,7 @@ void Executor::drive_by_threads(const std::shared_ptr<Sample>& sample, std::size
     ++thread_pool.generation;
   }
   thread_pool.wake.notify_all();
+  sample->reported = backend_.now();
   std::unique_lock lock(thread_pool.mutex);
   while (!thread_pool.finished.wait_for(lock, kLook, [&] { return thread_pool.running == 0; })) {
     lock.unlock();
@@ -220,6 +242,7 @@ void Executor::drive_by_threads(const std::shared_ptr<Sample>& sample, std::size
 void Executor::watch(Sample& sample, std::size_t first, const SampleRequest& request) {
   const bool stops = request.stop && request.stop();
   if (stops) sample.run.interrupt();
+  if (!stops) sample.report(backend_.now());
   const Nanos limit = stops ? kStopGrace : request.timeout,
               build = stops ? Nanos{} : backend_.limits().build;
   for (std::size_t i = first; i < sample.workers.size(); ++i) {

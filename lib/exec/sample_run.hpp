@@ -19,6 +19,19 @@ struct Participant {
   DeviceProgram* program = nullptr;
 };
 
+// A sample under way: what each participant has done so far.
+struct LiveSample {
+  Nanos elapsed{};             // since the sample's begin
+  bool ended = false;          // nothing follows
+  struct Device {              // by participant
+    std::uint32_t rounds = 0;  // complete iterations
+    Items items = 0;           // iterative work: its share; else finished items
+    // Time of its kernels, without exchanges, as far as it was read: up to the previous report.
+    Nanos busy{};
+  };
+  std::vector<Device> devices;
+};
+
 // Describes a sample: its work, its devices, its timeout.
 struct SampleRequest {
   Workload* workload = nullptr;
@@ -42,6 +55,9 @@ struct SampleRequest {
   std::function<bool()> stop = {};
   // Called on that thread when no participant is left; returns the device that takes over, if any.
   std::function<std::optional<Participant>()> reserve = {};
+  // Called on the caller's thread about every `live_every` of the sample, and when it has ended.
+  std::function<void(const LiveSample&)> live = {};
+  Nanos live_every{};
   Nanos merge_per_part{};  // time that the host takes to merge; 0: not known
 };
 
@@ -96,6 +112,8 @@ class SampleRun {
   };
   std::vector<ParticipantState> participant_states;
   bool none_left = false;  // every device failed
+  // Reports asked for so far (SampleRequest::live): workers read their time stamps for each.
+  std::atomic<std::uint32_t> reports = 0;
   // State of the next rebalancing point, at which iterative work may be rebalanced
   // (SliceSource::borders). The last participant to arrive decides.
   struct RebalancePoint {

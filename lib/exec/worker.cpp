@@ -74,6 +74,7 @@ bool DeviceWorker::advance() {
   }
   if (SlowDown& slow_down = participant().device->slow_down(); slow_down.waits_for_share())
     slow_down.reached(share_done(), run_.backend.now());
+  if (reported_ != run_.reports.load(std::memory_order_relaxed)) report();
   // All devices that exchange data have to take part, even without a slice.
   if (run_.exchanges(self_) && !prepared_ && !run_.over()) {
     enter(HostState::in_flight);
@@ -212,6 +213,7 @@ Nanos DeviceWorker::busy_with(BatchId batch) {
 void DeviceWorker::retire_slice(const InFlight& done) {
   const Nanos busy = run_.source.uses_times() ? busy_with(done.batch) : Nanos{};
   const Nanos now = run_.backend.now();
+  if (rounds_ == 0) live_items_ += done.slice.size();
   const bool arrived = result_policy_ == ResultPolicy::slice;
   if (arrived) participant().program->finished(done.slice);
   const std::lock_guard lock(run_.mutex);
@@ -305,6 +307,7 @@ void DeviceWorker::enqueue(const Slice& slice) {
   rounds_ = entry.rejected ? 0 : std::min(run_.workload.shape().rounds, run_.request.most_rounds);
   next_round_ = entry.rounds = checkpoint_ = rounds_done_ = run_.first_round;
   entry.goes_on = has_rounds_left();
+  if (rounds_ > 0) live_items_ = slice.size();
   in_flight_.push_back(entry);
   last_round_ = entry;
   if (!entry.rejected) {
@@ -326,6 +329,32 @@ void DeviceWorker::start_collect() {
   policy_.enqueued_collect();
   in_flight_.push_back(
       {.batch = batch, .number = kCollect, .enqueued = now, .completion = std::move(completion)});
+}
+
+// Reads time stamps of what is complete, and asks for figures.
+void DeviceWorker::report() {
+  reported_ = run_.reports;
+  if (run_.over()) return;
+  read_retired();
+  if (has_rounds_left() && next_round_ > run_.first_round) report_figures();
+}
+
+// Asks the program for figures of the iterations that are enqueued.
+void DeviceWorker::report_figures() {
+  LiveProgram* const live = participant().program->interfaces().live;
+  if (live == nullptr) return;
+  InFlight entry = last_round_;
+  entry.enqueued = run_.backend.now();
+  entry.is_checkpoint = true;
+  entry.round.reset();
+  entry.completion = live->report(entry.slice, next_round_, participant().device->stream());
+  if (!entry.completion) return;
+  entry.batch = participant().device->submit();
+  in_flight_.push_back(entry);
+}
+
+void DeviceWorker::add_to(LiveSample& live) const {
+  live.devices.push_back({rounds_done_, live_items_, Nanos{live_busy_ns_}});
 }
 
 void DeviceWorker::fail(ErrorKind kind, const std::string& what) {
@@ -362,6 +391,7 @@ void DeviceWorker::read_retired() {
     std::vector<RawCommand> commands = participant().device->take(batch);
     if (moves) note_moved_bytes(commands);
     if (number >= 0 && round && is_measured(*round)) measure_round(commands);
+    if (number >= 0 && run_.request.live) live_busy_ns_ += busy_of(commands).count();
     for (RawCommand& command : commands) command.round = round;
     // Iterations of the same slice.
     if (number >= 0 && !read_.empty() && read_.back().slice == number) {
@@ -437,6 +467,7 @@ bool DeviceWorker::enqueue_rounds() {
     in_flight_.push_back(entry);
     last_round_ = entry;
     progress = true;
+    if (!has_rounds_left() && run_.request.live) report_figures();
   }
   return progress;
 }
@@ -489,6 +520,7 @@ void DeviceWorker::move(const Slice& to) {
   participant().program->interfaces().movable->move(from, to, next_round_,
                                                     participant().device->stream());
   entry.batch = participant().device->submit();
+  live_items_ = to.size();
   in_flight_.push_back(entry);
   last_round_ = entry;
   const std::lock_guard lock(run_.mutex);
@@ -497,12 +529,7 @@ void DeviceWorker::move(const Slice& to) {
 
 // Records the device's own time in an iteration, without exchanges and waits for others.
 void DeviceWorker::measure_round(std::span<const RawCommand> commands) {
-  std::vector<std::pair<std::uint64_t, std::uint64_t>> stamps;
-  for (const RawCommand& command : commands)
-    if (!command.exchange && command.kind == CommandKind::compute)
-      stamps.push_back({command.started, command.ended});
-  if (stamps.empty()) return;
-  busy_.emplace_back(static_cast<std::int64_t>(length_of_union(std::move(stamps))));
+  if (const Nanos busy = busy_of(commands); busy > Nanos{}) busy_.push_back(busy);
 }
 
 bool DeviceWorker::is_checkpoint_due() const {
@@ -527,6 +554,15 @@ void DeviceWorker::enqueue_checkpoint() {
 std::optional<std::uint32_t> DeviceWorker::round_under_way() const {
   if (run_.workload.iterative() == nullptr) return std::nullopt;
   return rounds_done_;
+}
+
+// Returns the time of kernels, without exchanges.
+Nanos DeviceWorker::busy_of(std::span<const RawCommand> commands) {
+  std::vector<std::pair<std::uint64_t, std::uint64_t>> stamps;
+  for (const RawCommand& command : commands)
+    if (!command.exchange && command.kind == CommandKind::compute)
+      stamps.push_back({command.started, command.ended});
+  return Nanos{static_cast<std::int64_t>(length_of_union(std::move(stamps)))};
 }
 
 // Tries to end the computation. The last worker with nothing left to do merges on the host, or

@@ -32,6 +32,9 @@ class DeviceWorker {
   // Tells whether the sample is over for this worker and none of its commands is under way.
   bool left() const { return stage_ == Stage::left; }
 
+  // Adds what the device has done so far. Called from any thread, without the lock of the run.
+  void add_to(LiveSample& live) const;
+
   // Marks the device failed, as its driver does not return from a call of the worker's thread,
   // which DriverWatch has abandoned.
   void abandon(const std::string& why);
@@ -42,11 +45,12 @@ class DeviceWorker {
     std::int32_t number = 0;  // or kPrepare, kCollect, kMerge
     Slice slice{};
     Nanos enqueued{};
-    bool rejected = false;                 // only part of it was enqueued; its result is ignored
-    bool goes_on = false;                  // iterations of the slice follow
-    std::uint32_t rounds = 0;              // iterations of the slice done when it is complete
-    bool moves = false;                    // it moves state to new owners
-    bool is_checkpoint = false;            // it saves the state after these iterations
+    bool rejected = false;     // only part of it was enqueued; its result is ignored
+    bool goes_on = false;      // iterations of the slice follow
+    std::uint32_t rounds = 0;  // iterations of the slice done when it is complete
+    bool moves = false;        // it moves state to new owners
+    // It saves the state after these iterations, or downloads figures of them.
+    bool is_checkpoint = false;
     std::optional<std::uint32_t> round{};  // iteration of its commands
     Completion completion{};
   };
@@ -74,8 +78,11 @@ class DeviceWorker {
   void move(const Slice& to);
   void measure_round(std::span<const RawCommand> commands);
   void note_moved_bytes(std::span<const RawCommand> commands);
+  static Nanos busy_of(std::span<const RawCommand> commands);
   bool is_checkpoint_due() const;
   void enqueue_checkpoint();
+  void report();
+  void report_figures();
   std::optional<std::uint32_t> round_under_way() const;
   void prepare(Stream& stream);
   void start_collect();
@@ -115,6 +122,10 @@ class DeviceWorker {
   bool bringing_ = false;    // whether its part is being copied to the host
   // Version at which that ended; a later one means that a device failed since.
   std::uint64_t brought_at_ = 0;
+  // Reports made (SampleRun::reports), and what other threads read for them.
+  std::uint32_t reported_ = 0;
+  std::atomic<Items> live_items_ = 0;
+  std::atomic<std::int64_t> live_busy_ns_ = 0;
   std::deque<InFlight> in_flight_;
   // Completed batches, whose commands are read after the sample or before a checkpoint counts: a
   // time stamp takes 1.5 us on an H200.

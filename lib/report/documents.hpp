@@ -8,7 +8,6 @@
 
 #include "lib/device/capability.hpp"
 #include "lib/device/device.hpp"
-#include "lib/device/device_use.hpp"
 #include "lib/plan/choose.hpp"
 #include "lib/plan/mode.hpp"
 #include "lib/plan/strategy.hpp"
@@ -21,7 +20,9 @@ struct ListedDevice {
   std::size_t rank = 0;  // position in the set
   Device device;
   std::optional<Capability> capability;
-  DeviceUse use{};  // when the list was made
+  // When the list was made, by all processes; none: not known.
+  std::optional<double> utilisation{};
+  std::optional<Bytes> memory_used{};
 };
 
 // Pairs devices with their capabilities; both lists have the same length.
@@ -141,6 +142,7 @@ struct ListedPlan {
   PlanChoice choice;
   std::vector<Items> items;  // shares of these devices; empty: not known before the sample
   std::string bottleneck;    // a name of Bottleneck::name
+  std::optional<Candidate> by_rule;
 };
 
 std::string devices_json(const DevicesDocument& document);

@@ -247,6 +247,7 @@ class LinksText {
             word(*run, "redop"), microseconds(like(*run, "isolated")), microseconds(run),
             gigabytes.text(rate_of(*run)),
             gigabytes.text(rate_of(*run) ? std::optional(run->rate) : std::nullopt),
+            std::to_string(run->link->steps), std::to_string(run->link->sent),
             std::to_string(run->link->wrong)},
            ""});
     draw({{"size", "B", true, 0, false},
@@ -257,6 +258,8 @@ class LinksText {
           {"back to back", "us", true, 0, false},
           {"algbw", "GB/s", true, 0, false},
           {"busbw", "GB/s", true, 0, false},
+          {"steps", "", true, 0, false},
+          {"sent", "B", true, 0, false},
           {"#wrong", "", true, 0, false}},
          std::move(rows));
   }

@@ -723,6 +723,15 @@ const Description<LinkRecord>& description<LinkRecord>() {
            "calls", "enqueued together; a sample is the time of one of them"),
        field<&Link::wrong>("wrong",
                            "32-bit words, or elements of a collective, that arrived wrong"),
+       field<&Link::steps>("steps",
+                           "of a collective: signals that devices wait for one after another in "
+                           "the longest chain of a call, counted as it was executed")
+           .if_any()
+           .in("1"),
+       field<&Link::sent>("sent_bytes",
+                          "of a collective: the most that a device sends to others per call, "
+                          "counted as it was executed")
+           .if_any(),
        field<&Link::devices>("devices", "shares of a transfer of all devices at once").if_any()}};
   return kLink;
 }

@@ -179,7 +179,11 @@ void CollectiveRuns::measure(Collective op, Bytes size, Report& report) {
       }));
   link.wrong = count_wrong(call, seed);
   poison();
+  collectives_->begin_count();
   set_.once(set_.all(), one_call);
+  const Traffic traffic = collectives_->end_count();
+  link.steps = traffic.steps;
+  link.sent = traffic.sent;
   link.wrong += count_wrong(call, seed);
   const auto add = [&](const char* mode, std::uint64_t at_once, std::vector<Nanos> samples) {
     link.calls = at_once;

@@ -28,6 +28,7 @@ struct SessionDevice {
   bool reserve = false;  // not one of the set: opened when no device of the set is left
   bool lost = false;
   bool hung = false;      // failed by a timeout: it is not opened again
+  bool vanished = false;  // not found again: only another process can open it
   unsigned failures = 0;  // number of times it failed
   std::string lost_why;
 };

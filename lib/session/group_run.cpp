@@ -285,6 +285,13 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
   request.most_rounds = most_rounds;
   request.merges = given_.workload.shape().rounds <= most_rounds;
   request.stop = [&] { return given_.observer.stop_requested(); };
+  if (given_.options.live_every && request.merges) {
+    request.live_every = *given_.options.live_every;
+    request.live = [&, before = LiveSample{}](const LiveSample& now) mutable {
+      report_live(the_case, devices, counts, before, now);
+      before = now;
+    };
+  }
   if (!the_case.alone() && !is_iterative()) {
     request.reserve = [&]() -> std::optional<Participant> {
       const auto other = fail_over(the_case);
@@ -817,6 +824,17 @@ RawSample Group::execute(const SampleRequest& request) {
   RawSample sample = given_.executor.run(request);
   if (request.peers != nullptr && (sample.failure || !sample.faults.empty())) stop_exchanging();
   return sample;
+}
+
+void Group::report_live(const Case& the_case, std::span<const std::size_t> devices, bool counts,
+                        const LiveSample& before, const LiveSample& now) {
+  LiveEvent event = live_event(given_.workload, before, now);
+  event.suite = given_.problem.suite->name;
+  event.mode = given_.mode;
+  event.strategy = the_case.strategy().info->name;
+  for (const std::size_t i : devices) event.devices.push_back(given_.devices[i].facts.id);
+  event.sample = counts ? the_case.times.size() + 1 : 0;
+  given_.observer.live(event);
 }
 
 bool Group::is_iterative() const { return given_.workload.iterative() != nullptr; }

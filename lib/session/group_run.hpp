@@ -9,6 +9,7 @@
 #include "lib/session/group_journal.hpp"
 #include "lib/session/idle_tracker.hpp"
 #include "lib/session/integrity.hpp"
+#include "lib/session/live.hpp"
 #include "lib/session/time_left.hpp"
 #include "lib/session/verification.hpp"
 
@@ -90,6 +91,8 @@ class Group {
   Nanos time_limit_of(const Case& the_case) const;
   void execute_uncounted(Case& the_case);
   void take_sample(Case& the_case, bool counts, std::uint32_t most_rounds = ~std::uint32_t{0});
+  void report_live(const Case& the_case, std::span<const std::size_t> devices, bool counts,
+                   const LiveSample& before, const LiveSample& now);
   void take_invalidated(Case& the_case, RawSample sample, std::vector<std::size_t> devices);
   void note_loss(std::size_t index, const DeviceFault& fault);
   void note_faults(Case& the_case, const RawSample& sample, std::span<const std::size_t> devices);

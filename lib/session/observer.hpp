@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include "lib/report/journal.hpp"
+#include "lib/report/live_event.hpp"
 #include "lib/report/record.hpp"
 
 namespace mgpu {
@@ -32,8 +33,13 @@ class SessionObserver {
   // Called after the cases of one problem and mode, to save the report.
   virtual void recorded(const Report& so_far) = 0;
   virtual bool stop_requested() = 0;  // called between samples, and repeatedly during them (Ctrl-C)
+  // Called during samples, if SessionOptions::live_every asks for it.
+  virtual void live(const LiveEvent&) {}
   // Called between samples, at this time, for the journal.
   virtual void noted(const JournalEntry&, Nanos) {}
+  // Called if there are other devices than before, which only another process can use: the session
+  // ends between two groups, incomplete.
+  virtual void found_devices() {}
   // Called with the number of finished groups when one ends: the next report recorded has all of
   // their rows.
   virtual void finished(std::size_t) {}

@@ -32,6 +32,11 @@ struct Continued {
   std::map<std::size_t, GroupJournal> under_way;  // unfinished groups, by number
 };
 
+// A device that another look at the machine finds.
+struct FoundDevice {
+  std::string identity, id, name;  // identity_of()
+};
+
 struct SessionOptions {
   std::vector<Problem> problems;
   // If given, problems have no sizes: each is made short, and gets a size within these limits just
@@ -66,6 +71,7 @@ struct SessionOptions {
   std::optional<Device> reserve;    // takes over when no device of the set is left
   double usable_cores = 0;          // cores of this machine that the process may use; 0: not known
   std::optional<Nanos> time_limit;  // limit of the session: cases not begun by then are skipped
+  std::optional<Nanos> live_every;  // interval of live metrics; none: there are none
   std::optional<TelemetryPlaces> telemetry;  // none: turned off
   // Estimates of the devices that strategies are given instead of measured ones; none: devices are
   // probed. `fits` and `pipeline` are the smaller of these and the workload's; 0: the workload's.
@@ -73,6 +79,8 @@ struct SessionOptions {
   // File to which the workload's result is written (one problem only).
   std::optional<std::filesystem::path> result_file;
   std::optional<Continued> continued;  // none: this is the first run
+  // Looks for devices again before each group but the first. Null: the set stays as it is.
+  std::function<std::vector<FoundDevice>()> find_devices;
 };
 
 }  // namespace mgpu

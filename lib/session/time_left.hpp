@@ -32,6 +32,7 @@ class WholeSession final : public SessionObserver {
   void progress(const Progress& progress) override;
   void recorded(const Report& so_far) override { observer_.recorded(so_far); }
   bool stop_requested() override { return observer_.stop_requested(); }
+  void live(const LiveEvent& event) override { observer_.live(event); }
   void noted(const JournalEntry& entry, Nanos now) override { observer_.noted(entry, now); }
   void finished(std::size_t groups) override { observer_.finished(groups); }
 

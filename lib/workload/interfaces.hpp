@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/base/live_figure.hpp"
 #include "lib/base/units.hpp"
 #include "lib/plan/slice_source.hpp"
 #include "lib/workload/peers.hpp"
@@ -181,6 +182,17 @@ class SizedByDevices {
   ~SizedByDevices() = default;
 };
 
+// Iterative workload whose samples have figures before they end.
+class LiveWorkload {
+ public:
+  // Returns the latest figures of the sample; empty before the first ones. May be called from any
+  // thread.
+  virtual std::vector<LiveFigure> live_figures() const = 0;
+
+ protected:
+  ~LiveWorkload() = default;
+};
+
 // Interfaces of a workload; those that it does not have are null.
 struct WorkloadInterfaces {
   IterativeWorkload* iterative = nullptr;
@@ -191,6 +203,7 @@ struct WorkloadInterfaces {
   TimedMerge* timed_merge = nullptr;
   Tunable* tunable = nullptr;
   SizedByDevices* sized_by_devices = nullptr;
+  LiveWorkload* live = nullptr;
 };
 
 // Program of an IterativeWorkload. After enqueue() each iteration is enqueued, beginning with 0.
@@ -222,6 +235,17 @@ class MovableProgram {
 
  protected:
   ~MovableProgram() = default;
+};
+
+// Program of a LiveWorkload.
+class LiveProgram {
+ public:
+  // Downloads the figures after `rounds` iterations, above 0; the completion hands them to the
+  // workload. Later iterations may be enqueued before that has ended.
+  virtual Completion report(const Slice& slice, std::uint32_t rounds, Stream& stream) = 0;
+
+ protected:
+  ~LiveProgram() = default;
 };
 
 // Program of a workload that combines().
@@ -266,6 +290,7 @@ struct ProgramInterfaces {
   CombiningProgram* combining = nullptr;
   MergingProgram* merging = nullptr;
   SelfTested* self_tested = nullptr;
+  LiveProgram* live = nullptr;
 };
 
 }  // namespace mgpu

@@ -243,6 +243,7 @@ struct SuiteInfo {
   std::vector<Mode> modes = {Mode::resident, Mode::end_to_end};
   std::size_t inputs = 1;         // most files that --input takes
   std::string input;              // content of those files, for people
+  bool input_folders = false;     // --input may also name a folder
   bool measures_nothing = false;  // size 0 has a result, too
   // Whether its workloads have variants for `calibrate --tune`.
   bool has_kernel_variants = false;
@@ -277,6 +278,9 @@ struct SuiteInfo {
     // Shortens a problem of which only the rate at the reference size is needed, for example by
     // fewer iterations.
     void (*make_short)(SuiteParams&) = nullptr;
+    // Returns the options of each problem, if the value of an option stands for several.
+    std::vector<std::map<std::string, std::string>> (*swept)(
+        const std::map<std::string, std::string>& options) = nullptr;
     // Fills in options that only devices can decide and that were left open. The devices of the
     // set are open; `make` is called later. `group`: the group in which these devices exchange
     // data, in their order; null: they cannot. Blocks. Throws Error(device), Error(timeout),

@@ -23,7 +23,8 @@ Bytes bytes_of_slot(const Problem& problem) {
 // of two steps and the packed data to be sent.
 Bytes bytes_beside(const Problem& problem) {
   if (problem.columns > 1) return 3 * most_landing(problem) * sizeof(float);
-  return problem.depth == 1 ? halo_blocks * problem.plane_bytes() : 0;
+  const Bytes halves = problem.half_block > 0 ? 6 * problem.half_halo_bytes() : 0;
+  return problem.depth == 1 ? halo_blocks * problem.plane_bytes() + halves : 0;
 }
 
 std::uint64_t slots_on(const Problem& problem, const DeviceMemory& memory) {

@@ -18,6 +18,7 @@ std::string options(const Problem& problem, const LbmWorkload::Variant& variant)
   if (problem.has_walls_x()) text += " -DWALL_X";
   if (problem.has_walls_y()) text += " -DWALL_Y";
   if (problem.flow == Flow::channel) text += " -DFORCED";
+  if (problem.half_block > 0) text += " -DHALVED";
   if (variant.streams > 0) text += " -DSTREAMING=" + std::to_string(variant.streams);
   return text.empty() ? text : text.substr(1);
 }
@@ -37,6 +38,11 @@ LbmProgram::LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode
     step_across_ = kernel("step_across");
     step_within_ = kernel("step_within");
     if (peer_ != nullptr) take_crossed_ = kernel("take_crossed");
+  }
+  if (problem_.half_block > 0 && peer_ != nullptr) {
+    pack_ = kernel("pack_half");
+    unpack_ = kernel("unpack_half");
+    packed_ = device.allocate(2 * problem_.half_halo_bytes());
   }
   const Lattice& lattice = workload_.lattice();
   along_ = device.allocate(problem_.n * sizeof(Cell));
@@ -181,10 +187,26 @@ void LbmProgram::step(const Planes& planes, std::uint64_t left, std::uint64_t ri
     Buffer& own = piece(from, run.slot.piece);
     const Grid all = grid(right - left, run.count);
     if (problem_.lattices == 2) {
-      stream.launch(*step_between_, all,
-                    {&own, before.in, before.at, after.in, after.at, &piece(to, run.slot.piece),
-                     u32(run.slot.at), u32(left), u32(right), n, n, stride, problem_.even_rate,
-                     problem_.odd_rate, problem_.drag(), problem_.lift()});
+      std::vector<KernelArg> args{&own,
+                                  before.in,
+                                  before.at,
+                                  after.in,
+                                  after.at,
+                                  &piece(to, run.slot.piece),
+                                  u32(run.slot.at),
+                                  u32(left),
+                                  u32(right),
+                                  n,
+                                  n,
+                                  stride,
+                                  problem_.even_rate,
+                                  problem_.odd_rate,
+                                  problem_.drag(),
+                                  problem_.lift()};
+      if (problem_.half_block > 0)  // nothing is exchanged after the last step
+        args.insert(args.end(), {u32(run.in_box), u32(problem_.planes),
+                                 is_last(round) ? 0U : u32(problem_.half_block)});
+      stream.launch(*step_between_, all, args);
     } else if (round % 2 == 0) {
       stream.launch(
           *step_across_, all,
@@ -208,6 +230,7 @@ void LbmProgram::put(std::int64_t z, std::uint32_t steps, DeviceIndex to, std::i
 }
 
 void LbmProgram::send(const Slice& slice, std::uint32_t round, Stream& stream) {
+  if (problem_.half_block > 0) return send_halves(slice, round + 1, stream);
   if (problem_.columns == 1) return send_slab(slice, round + 1);
   exchange_->send(
       *peer_, workload_.landing()[round + 1],
@@ -228,6 +251,7 @@ void LbmProgram::take(const Slice& slice, std::uint32_t round, Stream& stream) {
   } else {
     mailed_ = workload_.halos() != nullptr;
   }
+  if (problem_.half_block > 0) take_halves(round + 1, stream);
 }
 
 // Copies populations of a patch from a lattice into packed memory, or back.
@@ -268,6 +292,36 @@ void LbmProgram::send_slab(const Slice& slice, std::uint32_t steps) {
   }
   put_crossing(mine.end - 1, lattice, layout == 1 ? first_down : first_up, after, lattice);
   put_crossing(mine.first, lattice, layout == 1 ? first_up : first_down, before, lattice);
+}
+
+// Sends what crosses the borders of the share in half precision, which loses nothing, as the step
+// has rounded it. Memory for it alternates as lattices do, with a place per direction.
+void LbmProgram::send_halves(const Slice& slice, std::uint32_t steps, Stream& stream) {
+  const Planes mine = planes_of(slice);
+  const Bytes size = problem_.half_halo_bytes();
+  const std::uint32_t lattice = lattice_after(steps);
+  const auto send = [&](std::uint32_t place, std::int64_t z, std::uint32_t first, DeviceIndex to) {
+    const Slot slot = workload_.lattice().slot_of(z);
+    stream.launch(*pack_, grid(problem_.n, crossing),
+                  {&piece(lattice, slot.piece), packed_.get(), place * size / 2, u32(slot.at),
+                   first, u32(problem_.n), u32(problem_.n), u32(problem_.stride())});
+    peer_->put(*packed_, place * size, *workload_.half_halos(), to, (2 * lattice + place) * size,
+               size);
+  };
+  send(0, mine.end - 1, first_up, neighbours_.after->device);
+  send(1, mine.first, first_down, neighbours_.before->device);
+}
+
+// Unpacks to the halos what neighbours sent.
+void LbmProgram::take_halves(std::uint32_t steps, Stream& stream) {
+  const std::uint32_t lattice = lattice_after(steps);
+  for (const std::uint32_t place : {0U, 1U})
+    stream.launch(
+        *unpack_, grid(problem_.n, crossing),
+        {&workload_.half_halos()->piece(peer_->self()), &workload_.halos()->piece(peer_->self()),
+         (2 * lattice + place) * problem_.half_halo_bytes() / 2, lattice,
+         place == 0 ? first_up : first_down, u32(problem_.n), u32(problem_.n),
+         u32(problem_.stride())});
 }
 
 // Puts five populations of plane z to their place in a block of another device's halos.

@@ -67,6 +67,8 @@ class LbmProgram final : public HaloProgram<LbmWorkload>, public MovableProgram 
   void take(const Slice& slice, std::uint32_t round, Stream& stream) override;
   void bring_result(const Slice& slice, Stream& stream) override;
   void send_slab(const Slice& slice, std::uint32_t steps);
+  void send_halves(const Slice& slice, std::uint32_t steps, Stream& stream);
+  void take_halves(std::uint32_t steps, Stream& stream);
   void take_crossed(const Planes& mine, Stream& stream);
   void copy_block(bool packs, const Transfer& transfer, Buffer& packed, std::uint64_t at,
                   std::uint32_t steps, Stream& stream);
@@ -74,7 +76,7 @@ class LbmProgram final : public HaloProgram<LbmWorkload>, public MovableProgram 
   const LbmWorkload::Variant variant_;
   std::unique_ptr<Kernel> step_between_, step_across_, step_within_, begin_, look_, take_crossed_,
       pack_, unpack_, copy_kernel_;
-  std::unique_ptr<Buffer> along_, across_, file_, fields_;
+  std::unique_ptr<Buffer> along_, across_, file_, fields_, packed_;
   std::vector<Ring> pieces_;  // lattices, by piece
   // Copies of the last checkpoint by piece, on their way to the host.
   std::vector<std::unique_ptr<Buffer>> copies_;

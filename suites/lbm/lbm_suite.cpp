@@ -99,6 +99,10 @@ std::vector<SuiteOption> lbm_options() {
        "Halo depth: exchange every N steps (N planes at once, with redundant computation)",
        {"1"},
        Option::count},
+      {"halos",
+       "Precision of exchanged populations: fp32, or half, which halves the bytes; populations are "
+       "then rounded at the borders of 32 blocks of planes, however many devices there are",
+       {"fp32", "half"}},
       {"overlap",
        "Compute and send what other devices need before computing the rest",
        {"on", "off"}},

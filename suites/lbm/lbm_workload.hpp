@@ -61,7 +61,8 @@ class LbmWorkload final : public CheckpointedWorkload<Problem>, public Tunable {
   // two lattices there is a block for each; in place there is one for the lattice and one for
   // populations that crossed a border. Null with --depth above 1, for blocks, and without a group.
   SharedMemory* halos() const { return halos_.get(); }
-  const SharedRing& landing() const { return landing_; }  // receive memory of blocks
+  SharedMemory* half_halos() const { return half_halos_.get(); }  // halos on their way
+  const SharedRing& landing() const { return landing_; }          // receive memory of blocks
   bool is_connected() const { return halos_ || landing_ || shared_.front(); }
   struct Variant {
     std::string name;           // empty if there is only one
@@ -71,8 +72,14 @@ class LbmWorkload final : public CheckpointedWorkload<Problem>, public Tunable {
   Variant variant_on(const DeviceTraits& device) const;
 
  private:
+  struct Compared {  // cells expected, from plain loops on the host
+    Window window;
+    std::vector<Cell> expected;
+  };
   LbmWorkload(const Problem& problem, const SuiteParams& params);
   bool has_variant(const DeviceTraits& device, const std::string& name) const override;
+  // Compares the expected cells of --halos half with those of a run with halos in fp32.
+  Findings compare_halos(const std::vector<Compared>& compared) const;
   std::string wrong_cell(const Window& window, const std::vector<Cell>& expected) const;
 
   Lattice lattice_;
@@ -80,13 +87,11 @@ class LbmWorkload final : public CheckpointedWorkload<Problem>, public Tunable {
   std::optional<Beginning> beginning_;
   std::vector<SharedRing> shared_;  // by piece
   SharedRing landing_;
-  std::unique_ptr<SharedMemory> halos_;
+  std::unique_ptr<SharedMemory> halos_, half_halos_;
   std::vector<Transfer> transfers_;
-  struct Compared {  // cells expected, from plain loops on the host
-    Window window;
-    std::vector<Cell> expected;
-  };
-  std::vector<Compared> all_, some_;  // the whole box; windows of it
+  std::vector<Compared> all_, some_;             // the whole box; windows of it
+  mutable std::optional<Findings> halos_found_;  // cached, of this many windows
+  mutable std::size_t halos_found_of_ = 0;
 };
 
 }  // namespace mgpu::lbm

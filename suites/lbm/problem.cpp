@@ -63,6 +63,17 @@ void set_rates(const SuiteParams& params, Problem& problem) {
     problem.odd_rate = static_cast<float>(1 / (0.5 + magic / (relaxation - 0.5)));
 }
 
+// Sets the precision of halos.
+void set_halos(const SuiteParams& params, Problem& problem) {
+  if (params.options.at("halos") == "fp32") return;
+  for (const auto& [option, accepted] :
+       {std::pair{"lattices", "two"}, {"depth", "1"}, {"split", "slabs"}})
+    if (params.options.at(option) != accepted)
+      throw refused_option(option, in_quotes(params.options.at(option)) +
+                                       " is not for --halos half; expected with it: " + accepted);
+  problem.half_block = ceil_div(problem.planes, most_half_blocks);
+}
+
 // Sets halo depth, number of lattices, and the shape of shares.
 void set_split(const SuiteParams& params, Problem& problem) {
   problem.depth = count_of_option(params, "depth", kMostDepth);
@@ -73,6 +84,7 @@ void set_split(const SuiteParams& params, Problem& problem) {
                          in_quotes(params.options.at("depth")) +
                              " wants --lattices two: in place every step changes what lies "
                              "beyond a border; expected with one: 1");
+  set_halos(params, problem);
   if (params.options.at("split") == "slabs") return;
   const auto only = [&](bool holds, const char* option, const char* accepted) {
     if (!holds)
@@ -164,6 +176,7 @@ Shape shape_of(const Problem& problem) {
   Shape shape;
   shape.items = problem.items();
   shape.unit = {problem.columns > 1 ? "blocks" : "planes"};
+  shape.granularity = std::max<Items>(problem.half_block, 1);
   shape.rounds = problem.steps;
   shape.checkpoint_rounds = problem.checkpoint_rounds;
   shape.result_on_devices = true;

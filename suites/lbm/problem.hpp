@@ -30,7 +30,10 @@ struct Problem {
   std::uint32_t lattices = 2;           // 1: in place
   std::uint64_t columns = 1;            // columns of blocks that planes are cut into; 1: not cut
   std::uint32_t checkpoint_rounds = 0;  // steps from one checkpoint to the next; 0: none
-  bool overlap = true;                  // edges are computed and sent before the rest is computed
+  // Planes of a block: populations that cross from one block to the next are rounded to half
+  // precision, so that halos need half the bytes. 0: halos are in fp32.
+  std::uint64_t half_block = 0;
+  bool overlap = true;  // edges are computed and sent before the rest is computed
   // Largest initial speed, speed of the lid, or final speed in the middle of the channel.
   float speed = 0;
   double viscosity = 0;
@@ -55,7 +58,9 @@ struct Problem {
     return cells() * 4 * sizeof(float);
   }                           // size of a result, and of an input
   Bytes state_bytes() const;  // size of a checkpoint in host memory
-  double force() const;       // per unit of mass, along x
+  // Populations that cross one border of a share, in half precision, in whole units of 16 bytes.
+  Bytes half_halo_bytes() const;
+  double force() const;  // per unit of mass, along x
   float drag() const { return flow == Flow::cavity ? speed / 6.0F : 0.0F; }
   float lift() const { return flow == Flow::channel ? static_cast<float>(3 * force()) : 0.0F; }
   float half_force() const {
@@ -73,8 +78,17 @@ inline constexpr std::uint32_t populations = 19;
 // the number of each.
 inline constexpr std::uint32_t first_up = 9, first_down = 14, crossing = 5;
 inline constexpr std::uint32_t halo_blocks = 2;
+// Most blocks of --halos half. Shares consist of whole blocks, so that results do not depend on
+// them.
+inline constexpr std::uint64_t most_half_blocks = 32;
+// Populations are multiplied by this before they become numbers of half precision, whose normal
+// range is then 1.5e-8 to 16.
+inline constexpr float half_scale = 4096;
 
 inline Bytes Problem::plane_bytes() const { return populations * population_bytes(); }
+inline Bytes Problem::half_halo_bytes() const {
+  return round_up(crossing * cells_of_plane() * 2, Bytes{16});
+}
 inline Bytes Problem::state_bytes() const { return cells() * populations * sizeof(float); }
 
 // Limits of a box. NVIDIA GPUs take at most 65535 work-groups along z.

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cmath>
+#include <limits>
 
 #include "lib/base/error.hpp"
 #include "lib/workload/parallel_for.hpp"
@@ -133,6 +134,27 @@ void collide(const Problem& problem, Populations& f) {
     next[other] += even - odd;
   }
   f = next;
+}
+
+// Returns the nearest number of half precision (11 significant digits in base 2, the least of which
+// is 2^-24 at least), the even one of two, times half_scale.
+float rounded_to_half(float value) {
+  const double scaled = static_cast<double>(value) * static_cast<double>(half_scale);
+  if (scaled == 0 || !std::isfinite(scaled)) return value;
+  const int last = std::max(std::ilogb(scaled) - 10, -24);
+  const double rounded = std::ldexp(std::nearbyint(std::ldexp(scaled, -last)), last);
+  constexpr double most = 65504;
+  if (std::abs(rounded) > most) return std::copysign(std::numeric_limits<float>::infinity(), value);
+  return static_cast<float>(rounded / static_cast<double>(half_scale));
+}
+
+// Rounds the populations that leave the block of plane z upwards or downwards.
+void round_halos(const Problem& problem, std::uint64_t z, Populations& f) {
+  const bool last = (z + 1) % problem.half_block == 0 || z + 1 == problem.planes,
+             first = z % problem.half_block == 0;
+  for (std::size_t q = 0; q < populations; ++q)
+    if ((kVelocities[q].z > 0 && last) || (kVelocities[q].z < 0 && first))
+      f[q] = rounded_to_half(f[q]);
 }
 
 // A window and its surroundings. Along an axis it is either the whole box, or as many cells wider
@@ -266,6 +288,9 @@ std::vector<Cell> reference(const Problem& problem, const Beginning& beginning,
       collide(problem, f);
       // A value that is not finite spreads to all populations of its cell.
       if (!std::isfinite(f[0])) finite.store(false, std::memory_order_relaxed);
+      // Nothing is exchanged after the last step.
+      if (problem.half_block > 0 && step < problem.steps)
+        round_halos(problem, region.in_box(2, z), f);
       to[region.index(x, y, z)] = f;
     });
     if (!finite) throw unbounded(problem, step);

@@ -8,6 +8,12 @@
 
 namespace mgpu::pinn {
 
+// What roundings to bf16 lost at each node of the tree (kernels/pinn_compressed.cl), by number of
+// the node and parameter: before and after the last step.
+struct Residuals {
+  std::vector<std::vector<float>> before, after;
+};
+
 // Final state from a device, in the layout of the problem's own network. Devices other than the
 // owner of the first shards return only `parameters` and `shards`.
 struct Ending {
@@ -17,6 +23,7 @@ struct Ending {
   std::vector<float> gradient;             // gradient of all shards in the last step
   std::vector<float> losses;               // per step: domain, boundary, initial points
   std::vector<std::vector<float>> shards;  // gradients of the device's own shards in the last step
+  Residuals residuals;                     // only with --gradients bf16
   struct Snapshot {
     std::uint32_t steps = 0;  // steps before the snapshot
     std::vector<float> parameters;

@@ -25,8 +25,19 @@ Bytes host_bytes(const SuiteParams& params) {
     return problem.parts * (20 * parameters + Bytes{problem.steps} * 24);
   if (problem.partition == Partition::ensemble)
     return problem.members * (20 * parameters + Bytes{problem.steps} * 24);
-  return (2 * Bytes{problem.shards} + 2 * Bytes{problem.snapshots} + 20) * parameters +
+  const Bytes residuals = problem.compressed ? 12 * Bytes{problem.blocks()} : 0;
+  return (residuals + 2 * Bytes{problem.shards} + 2 * Bytes{problem.snapshots} + 20) * parameters +
          Bytes{problem.steps} * 24;
+}
+
+std::vector<std::map<std::string, std::string>> swept(
+    const std::map<std::string, std::string>& options) {
+  std::vector<std::map<std::string, std::string>> all{options};
+  if (options.at("gradients") != "both") return all;
+  all.push_back(options);
+  all[0]["gradients"] = "fp32";
+  all[1]["gradients"] = "bf16";
+  return all;
 }
 
 void check(const SuiteParams& params) { problem_of(params); }
@@ -111,6 +122,11 @@ SuiteInfo pinn_suite() {
        "Groups of points whose gradients are added along a fixed tree, a power of two; auto: 128",
        {"auto"},
        Option::count},
+      {"gradients",
+       "Gradients that devices exchange: fp32, or bf16 with error feedback, which halves the "
+       "bytes; "
+       "rounded the same way on any number of devices; both: one problem each, next to each other",
+       {"fp32", "bf16", "both"}},
       {"boundary-points",
        "Points on the boundary; auto: a 16th of the points, but at most 128 or a 256th of them, "
        "and at least one per shard",
@@ -160,6 +176,7 @@ SuiteInfo pinn_suite() {
   info.size_of_input = size_of_input;
   info.check = check;
   info.optional.make_short = shorten;
+  info.optional.swept = swept;
   info.optional.caveats = doubts;
   info.shape = shape;
   info.make = make;

@@ -103,6 +103,20 @@ void refuse_of_several(const SuiteParams& params, const std::string& partition) 
             ", which trains several networks from the beginning; expected: --partition data");
 }
 
+void read_gradients(const SuiteParams& params, Problem& problem) {
+  problem.compressed = params.options.at("gradients") == "bf16";
+  if (!problem.compressed) return;
+  for (const auto& [option, accepted] :
+       {std::pair{"partition", "data"}, {"checkpoint-rounds", "none"}})
+    if (params.options.at(option) != accepted)
+      throw refused(option, in_quotes(params.options.at(option)) +
+                                " is not for --gradients bf16; expected with it: " + accepted);
+  if (problem.shards == 1)
+    throw refused("shards",
+                  "1 with --gradients bf16, which rounds sums of shards; expected with "
+                  "it: 2, 4 .. 256");
+}
+
 void read_partition(const SuiteParams& params, Problem& problem) {
   const std::string& partition = params.options.at("partition");
   for (const auto& [option, of] : {std::pair{"members", "ensemble"}, {"parts", "domain"}})
@@ -262,6 +276,7 @@ Problem problem_of(const SuiteParams& params) {
                                           : Compute::chosen;
   check_points(problem);
   read_partition(params, problem);
+  read_gradients(params, problem);
   if (params.input) problem.steps_done = check_state_file(*params.input, problem);
   return problem;
 }
@@ -313,6 +328,7 @@ Shape shape_of(const Problem& problem) {
     return shape;
   }
   shape.items = problem.shards;
+  if (problem.compressed) shape.granularity = problem.shards_of_block();
   shape.unit = {"points", problem.points};
   shape.rounds = problem.steps;
   shape.checkpoint_rounds = problem.checkpoint_rounds;

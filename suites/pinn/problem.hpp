@@ -2,6 +2,7 @@
 // follows from the options.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <optional>
@@ -28,6 +29,7 @@ struct Problem {
   std::uint32_t points = 8192, boundary = 0, initial = 0;
   bool hard = false;  // boundary and initial values are built in, so there are no points for them
   std::uint32_t shards = 128;
+  bool compressed = false;  // gradients are exchanged in bf16, with error feedback
   std::uint32_t steps = 0;
   std::uint32_t resample = 0;  // steps between new points; 0: never
   std::uint32_t checkpoint_rounds = 0;
@@ -48,6 +50,9 @@ struct Problem {
 
   bool in_time() const { return equation == Equation::burgers || equation == Equation::allen_cahn; }
   std::uint64_t all_points() const { return std::uint64_t{points} + boundary + initial; }
+  // Blocks of shards, the smallest sums that are rounded to bf16: shares consist of whole blocks.
+  std::uint32_t blocks() const { return std::min(shards, 32U); }
+  std::uint32_t shards_of_block() const { return shards / blocks(); }
   // Ranges of the first input (x) and the second one (t or y).
   Range first() const { return range ? *range : whole(); }
   Range whole() const { return equation == Equation::poisson ? Range{0, 1} : Range{-1, 1}; }

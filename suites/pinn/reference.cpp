@@ -9,6 +9,7 @@
 
 #include "lib/workload/parallel_for.hpp"
 #include "lib/workload/splitmix64.hpp"
+#include "suites/pinn/compressed.hpp"
 
 namespace mgpu::pinn {
 namespace {
@@ -152,7 +153,9 @@ std::string Check::wrong_sums(const Outcome& outcome) const {
   const auto differs = [](double sum, double size, float found) {
     return !(std::abs(found - sum) <= 1e-5 * size + 1e-30);
   };
-  for (std::uint64_t i = 0; i < network_.count(); ++i) {
+  if (problem_.compressed)
+    if (std::string wrong = wrong_compression(problem_, whole); !wrong.empty()) return wrong;
+  for (std::uint64_t i = 0; i < network_.count() && !problem_.compressed; ++i) {
     double sum = 0, size = 0;
     for (const auto& shard : whole.shards) {
       sum += shard[i];
@@ -309,13 +312,28 @@ std::vector<Loss> replay(const Problem& problem, const Network& network,
   std::vector<double> parameters = widened(state.first(count)),
                       mean = widened(state.subspan(count, count)),
                       square = widened(state.subspan(2 * count, count));
+  std::vector<CompressedSum<double>> trees(problem.compressed ? count : 0,
+                                           CompressedSum<double>(problem.blocks()));
+  // Returns the gradient of all points; with --gradients bf16, that which devices get.
+  const auto gradient_of = [&](const std::vector<Collocation>& points, std::uint32_t s) {
+    if (!problem.compressed) return check.gradient(parameters, points);
+    std::vector<std::vector<double>> blocks;
+    const std::uint32_t each = problem.shards_of_block();
+    for (std::uint32_t b = 0; b < problem.blocks(); ++b)
+      blocks.push_back(
+          check.gradient(parameters, collocation(problem, b * each, (b + 1) * each, s)));
+    std::vector<double> gradient(count);
+    for (std::uint64_t i = 0; i < count; ++i)
+      gradient[i] = trees[i].step([&](std::size_t block) { return blocks[block][i]; });
+    return gradient;
+  };
   const auto steps =
       std::min<std::uint64_t>(problem.steps - 1, static_cast<std::uint64_t>(afford / 10 / step));
   for (std::uint32_t s = 0;; ++s) {
     const std::vector<Collocation> points = collocation(problem, 0, problem.shards, s);
     losses.push_back(check.loss(parameters, points));
     if (s >= std::min<std::uint64_t>(steps, 5)) return losses;
-    const std::vector<double> gradient = check.gradient(parameters, points);
+    const std::vector<double> gradient = gradient_of(points, s);
     const double done = static_cast<double>(problem.steps_done) + s;
     const double rate = problem.rate * std::pow(problem.decay, done / problem.decay_steps);
     for (std::uint64_t i = 0; i < count; ++i) {

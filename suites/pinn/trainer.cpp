@@ -103,9 +103,10 @@ void Trainer::step(const Trained& trained, std::uint32_t round, Stream& stream,
   constexpr std::size_t side = 32, parts = 8;  // shape of its work-groups
   stream.launch(
       *adam_, {{round_up(count_ + 3, side), parts, 1}, {side, parts, 1}},
-      {sums.sums, sums.list, u32(sums.nodes), problem_.shards, &before, &after, trained.mean.get(),
-       trained.square.get(), trained.gradient.get(), trained.losses.get(), trained.transposed.get(),
-       hidden_, u32(wide_.width), count_, stride_, round, adam.rate, adam.epsilon});
+      {sums.sums, sums.list, u32(sums.nodes), sums.shards > 0 ? sums.shards : problem_.shards,
+       &before, &after, trained.mean.get(), trained.square.get(), trained.gradient.get(),
+       trained.losses.get(), trained.transposed.get(), hidden_, u32(wide_.width), count_, stride_,
+       round, adam.rate, adam.epsilon});
 }
 
 void Trainer::keep(Buffer& from, Buffer& to, std::uint64_t at, std::uint64_t count,

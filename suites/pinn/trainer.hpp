@@ -63,6 +63,7 @@ class Trainer {
   struct Sums {  // sums of the listed nodes of the tree, or of shards if there are no nodes
     Buffer *sums = nullptr, *list = nullptr;
     std::size_t nodes = 0;
+    std::uint32_t shards = 0;  // without nodes: shards in `sums`; 0: all
   };
   // Makes a step. With `add`, only `shards` shards are computed, and `add` adds up their gradients.
   void step(const Trained& trained, std::uint32_t round, Stream& stream, std::uint64_t shards = 0,

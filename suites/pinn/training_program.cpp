@@ -1,6 +1,8 @@
 #include "suites/pinn/training_program.hpp"
 
 #include <algorithm>
+#include <array>
+#include <memory>
 
 namespace mgpu::pinn {
 
@@ -15,6 +17,7 @@ TrainingProgram::TrainingProgram(PinnWorkload& workload, DeviceResources& device
       // Has room for a slice alone, whose nodes need not make up the whole tree.
       own_sums_(device.allocate(std::uint64_t{problem_.shards} * trainer_.stride() * kNumber)),
       list_(device.allocate(std::uint64_t{problem_.shards} * 8)) {
+  if (problem_.compressed) compression_.emplace(problem_, device, count_, trainer_.stride());
   if (problem_.snapshots > 0)
     snapshots_ = device.allocate(std::uint64_t{problem_.snapshots} * count_ * kNumber);
   if (problem_.checkpoint_rounds == 0) return;
@@ -50,7 +53,7 @@ void TrainingProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
 
 void TrainingProgram::take_share(const Slice& slice, Stream& stream) {
   settle(slice);
-  nodes_ = nodes_of(slice.begin, slice.end);
+  nodes_ = workload_.nodes_of_share(slice);
   others_.clear();
   listed_.clear();
   const bool shared = owner_of(workload_.owners(), slice) != nullptr;
@@ -85,9 +88,12 @@ std::uint32_t TrainingProgram::enqueue_rounds(const Slice& slice, std::uint32_t 
 }
 
 unsigned TrainingProgram::launches_of(const Slice& slice, std::uint32_t round) const {
-  const bool has_all = slice.size() == problem_.shards;
+  const bool has_all = slice.size() == problem_.shards && !compression_;
+  const unsigned added = compression_ ? Compression::launches
+                         : has_all    ? 0U
+                                      : static_cast<unsigned>(nodes_.size());
   return (draws_before(round) ? 1U : 0U) + (snapshot_after(slice, round + 1) ? 1U : 0U) +
-         trainer_.launches_of_step(has_all) + (has_all ? 0U : static_cast<unsigned>(nodes_.size()));
+         trainer_.launches_of_step(has_all) + added;
 }
 
 bool TrainingProgram::draws_before(std::uint32_t round) const {
@@ -122,6 +128,7 @@ std::optional<std::uint32_t> TrainingProgram::snapshot_after(const Slice& slice,
 
 // Adds up this device's nodes, exchanges them, and returns the sums of all nodes.
 Trainer::Sums TrainingProgram::exchange(const Slice& slice, std::uint32_t round, Stream& stream) {
+  if (compression_) return exchange_compressed(slice, round, stream);
   SharedMemory* const shared = others_.empty() ? nullptr : &workload_.sums()[round];
   Buffer& sums = shared != nullptr ? shared->piece(peer_->self()) : *own_sums_;
   const std::uint32_t stride = trainer_.stride();
@@ -139,6 +146,20 @@ Trainer::Sums TrainingProgram::exchange(const Slice& slice, std::uint32_t round,
   return {&sums, list_.get(), listed_.size() / 2};
 }
 
+Trainer::Sums TrainingProgram::exchange_compressed(const Slice& slice, std::uint32_t round,
+                                                   Stream& stream) {
+  SharedMemory* const shared = others_.empty() ? nullptr : &workload_.sums()[round];
+  Buffer& sums = shared != nullptr ? shared->piece(peer_->self()) : *own_sums_;
+  const Bytes size = compression_->wire_bytes();
+  compression_->compress(trainer_.shards(), sums, slice, round, stream);
+  for (const Node& node : nodes_)
+    for (const DeviceIndex other : others_)
+      peer_->put(sums, node.first * size, *shared, other, node.first * size, size);
+  meet();
+  return {&compression_->combine(sums, *list_, listed_.size() / 2, round, stream), list_.get(), 0,
+          1};
+}
+
 Completion TrainingProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) {
   if (!workload_.brings_state(slice)) return checkpointed(slice, steps);
   PinnWorkload::Checkpoint& kept = workload_.checkpoint(steps);
@@ -153,6 +174,16 @@ Completion TrainingProgram::checkpoint(const Slice& slice, std::uint32_t steps, 
     stream.download(*copies_[i], 0, std::as_writable_bytes(to));
   }
   return checkpointed(slice, steps);
+}
+
+Completion TrainingProgram::report(const Slice& slice, std::uint32_t steps, Stream& stream) {
+  if (!workload_.brings_state(slice)) return {};
+  const auto losses = std::make_shared<std::array<float, 3>>();
+  stream.download(*trained_.losses, (steps - 1) * sizeof *losses,
+                  std::as_writable_bytes(std::span(*losses)));
+  return [this, losses, steps] {
+    workload_.add_loss(steps, static_cast<double>((*losses)[0]) + (*losses)[1] + (*losses)[2]);
+  };
 }
 
 // Downloads the numbers that Trainer::ending reads.
@@ -173,6 +204,7 @@ Completion TrainingProgram::publish(Stream& stream) {
   if (mode_ == Mode::resident || !workload_.brings_state(*done_)) bring_result(*done_, stream);
   evidence_.resize(done_->size() * trainer_.stride());
   stream.download(trainer_.shards(), 0, std::as_writable_bytes(std::span(evidence_)));
+  if (compression_) compression_->bring_residuals(stream);
   if (snapshots_ && workload_.brings_state(*done_)) {
     kept_.resize(std::size_t{problem_.snapshots} * count_);
     stream.download(*snapshots_, 0, std::as_writable_bytes(std::span(kept_)));
@@ -187,6 +219,9 @@ Ending TrainingProgram::ending(const Slice& slice) const {
     ending.shards.push_back(trainer_.own_layout(shard));
     ending.losses_of_shards.emplace_back(shard + count_, shard + count_ + 3);
   }
+  if (compression_)
+    ending.residuals =
+        compression_->residuals([this](const float* from) { return trainer_.own_layout(from); });
   for (std::uint32_t n = 0; n < problem_.snapshots && workload_.brings_state(slice); ++n) {
     const std::uint32_t steps = problem_.steps_of_snapshot(n);
     // After a restart from a checkpoint, earlier snapshots may have been lost with a device.

@@ -23,6 +23,10 @@ struct float4 {
 inline thread_local std::array<uint, 3> work_item, work_items;
 inline uint get_global_id(unsigned axis) { return work_item[axis]; }
 inline uint get_global_size(unsigned axis) { return work_items[axis]; }
+using ushort = std::uint16_t;
+using half = _Float16;
+inline void vstore_half_rte(float value, ulong at, half* to) { to[at] = static_cast<half>(value); }
+inline float vload_half(ulong at, const half* from) { return static_cast<float>(from[at]); }
 inline uint popcount(uint bits) { return static_cast<uint>(std::popcount(bits)); }
 
 #define __kernel inline
@@ -47,6 +51,16 @@ namespace channel {
 }
 #undef WALL_Y
 #undef FORCED
+#undef HALF_ARGUMENTS
+#undef HALVE
+#define HALVED
+namespace halved {  // taylor_green with --halos half
+#include "kernels/lbm.cl"
+}
+#undef HALVED
+#undef HALF_SCALE
+#undef HALF_ARGUMENTS
+#undef HALVE
 #undef __global
 #undef __kernel
 // Undefines the macros that the file defines for itself.
@@ -109,7 +123,13 @@ FakeKernelCode code_of(void (*kernel)(Parameters...)) {
         MGPU_KERNEL(step_within), MGPU_KERNEL(begin), MGPU_KERNEL(look),                  \
         MGPU_KERNEL(take_crossed), MGPU_KERNEL(pack), MGPU_KERNEL(unpack)                 \
   }
-inline FakeKernels kernels_of(lbm::Flow asked) {
+inline FakeKernels kernels_of(lbm::Flow asked, bool half_halos = false) {
+  if (half_halos) {
+    namespace flow = halved;
+    FakeKernels kernels = MGPU_KERNELS;
+    kernels.insert({MGPU_KERNEL(pack_half), MGPU_KERNEL(unpack_half)});
+    return kernels;
+  }
   if (asked == lbm::Flow::cavity) {
     namespace flow = cavity;
     return MGPU_KERNELS;

@@ -21,6 +21,8 @@ struct RoundsAsked {
   std::uint64_t size = 30;
   std::string strategy = "equal";
   std::vector<Handicap> handicaps{};
+  std::optional<Nanos> live_every{};
+  SessionObserver* observer = nullptr;  // null: one that does nothing
 };
 
 // Runs four samples on three devices, or on one per script if there are more scripts.
@@ -35,6 +37,7 @@ inline Report run_rounds(const RoundsAsked& asked) {
   SessionOptions options;
   options.devices = backend.enumerate().devices;
   options.handicaps = asked.handicaps;
+  options.live_every = asked.live_every;
   Options with_rounds = asked.options;
   with_rounds.insert({"iterations", std::to_string(kRounds)});
   options.problems = {
@@ -51,8 +54,8 @@ inline Report run_rounds(const RoundsAsked& asked) {
     device.score = 50;
     device.fits = device.pipeline = std::max<Items>(30, asked.size);
   }
-  QuietObserver observer;
-  return run_session(backend, options, {}, observer);
+  QuietObserver quiet;
+  return run_session(backend, options, {}, asked.observer != nullptr ? *asked.observer : quiet);
 }
 
 inline FakeScript fails_at_launch(std::uint64_t launch) {

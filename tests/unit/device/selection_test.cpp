@@ -221,20 +221,15 @@ TEST_CASE("the best devices are those of the highest score x (1 - utilisation), 
   std::vector<Device> list{listed("0:0", DeviceType::gpu, "fast", 95),
                            listed("0:1", DeviceType::gpu, "slower", 80),
                            listed("0:2", DeviceType::gpu, "slowest", 50)};
-  const auto busy = [](std::vector<std::optional<double>> shares) {
-    std::vector<DeviceUse> use;
-    for (const auto& share : shares) use.push_back({share, {}});
-    return use;
-  };
   // 95 at 80 % are 19, 80 at 30 % are 56, and 50 that idle are 50.
-  const std::vector<DeviceUse> use = busy({0.8, 0.3, std::nullopt});
+  const std::vector<double> use{0.8, 0.3, 0};
   CHECK(best_devices(list, use, 1) == Indices{1});
   CHECK(best_devices(list, use, 2) == Indices{1, 2});
   CHECK(best_devices(list, use, 3) == Indices{0, 1, 2});
   CHECK(best_devices(list, use, 9) == Indices{0, 1, 2});
   CHECK(best_devices(list, {}, 2) == Indices{0, 1});
-  CHECK(best_devices(list, busy({1, 1, 1}), 1) == Indices{0});
+  CHECK(best_devices(list, std::vector<double>{1, 1, 1}, 1) == Indices{0});
   for (Device& device : list) device.score = 80;
-  CHECK(best_devices(list, busy({0.5, 0.2, 0.2}), 1) == Indices{1});
+  CHECK(best_devices(list, std::vector<double>{0.5, 0.2, 0.2}, 1) == Indices{1});
   CHECK(best_devices(list, {}, 1) == Indices{0});
 }

@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "lib/measure/device_state.hpp"
+#include "lib/measure/device_status.hpp"
 #include "tests/support/golden.hpp"
 #include "tests/support/paths.hpp"
 
@@ -285,4 +286,38 @@ TEST_CASE("a source that throws ends the watching, and what was read before is k
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   CHECK(looks == 3);
   CHECK(telemetry.take().front().readings.size() == 2);
+}
+
+TEST_CASE("the status of devices is what their sources report, and says what is unknown and why") {
+  FakeMachine machine;
+  std::vector<Device> devices{watched_gpu("0:0", "0000:1a:00.0"),
+                              watched_gpu("0:1", "0000:03:00.0"), watched_gpu("0:2", std::nullopt),
+                              watched_gpu("1:0", std::nullopt)};
+  devices[0].global_memory = 1000;
+  devices[1].global_memory = 500'000;
+  devices[2].global_memory = 77;
+  devices[3].global_memory = 1'024'000;
+  devices[3].type = DeviceType::cpu;
+  StatusReader reader(devices, {machine.root(), fake_nvml});
+  machine.host(150, 800, 2'000'000);
+  const std::vector<DeviceStatus> all = reader.read(std::chrono::seconds(1), 100);
+  REQUIRE(all.size() == 4);
+  CHECK(all[0].source == "NVML");
+  CHECK((all[0].free == 600 && all[0].used == 400));
+  CHECK((all[0].used_by_others == 300 && all[0].allocated == 100));
+  CHECK(*all[0].allocation == doctest::Approx(0.4));
+  CHECK(*all[0].utilisation == doctest::Approx(0.97));
+  CHECK(*all[0].temperature_c == 61);
+  CHECK(all[0].reason == "");
+  CHECK(all[1].source == "sysfs");
+  CHECK((all[1].used == 123'456 && all[1].free == 376'544));
+  CHECK(*all[1].utilisation == doctest::Approx(0.42));
+  CHECK(*all[1].temperature_c == 70);
+  CHECK((!all[2].used && !all[2].free && !all[2].used_by_others && !all[2].allocation));
+  CHECK(all[2].total == 77);
+  CHECK(all[2].reason.starts_with("used memory, utilisation, temperature: NVML does not know it"));
+  CHECK(all[3].source == "host");
+  CHECK((all[3].used == 600 * 1024 && all[3].free == 400 * 1000 + 9'600));
+  CHECK(*all[3].utilisation == doctest::Approx(0.5));
+  CHECK(*all[3].temperature_c == doctest::Approx(55.5));
 }

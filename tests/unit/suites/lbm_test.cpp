@@ -28,8 +28,9 @@ SuiteParams params_with(std::uint64_t n, unsigned planes, unsigned steps, Option
 struct Sample : FakeSample {
   Sample(LbmWorkload& workload, const std::vector<Items>& shares, Mode mode = Mode::resident,
          PeerPath path = PeerPath::direct, const Planted& planted = {})
-      : FakeSample(workload, lbm_cl::kernels_of(workload.problem().flow), shares, mode, path,
-                   planted) {}
+      : FakeSample(workload,
+                   lbm_cl::kernels_of(workload.problem().flow, workload.problem().half_block > 0),
+                   shares, mode, path, planted) {}
 };
 
 void check(LbmWorkload& workload, const std::vector<Items>& shares, Mode mode = Mode::resident,
@@ -78,6 +79,47 @@ TEST_CASE("lbm slabs: cells of a plain loop for any flow, lattices, depth, share
         }
       }
     }
+  }
+}
+
+TEST_CASE("lbm: halos of half precision give the same bits on any devices, in half the bytes") {
+  const Options half{{"halos", "half"}};
+  LbmWorkload exact(params_with(7, 40, 9, {})), workload(params_with(7, 40, 9, half));
+  CHECK(workload.problem().half_block == 2);
+  CHECK(workload.shape().granularity == 2);
+  CHECK(workload.exchanged(Mode::resident).halo <= (5 * 7 * 7 * 4 + 16) / 2);
+  check(exact, {40});
+  check(workload, {40});
+  const std::string digest = workload.digest();
+  CHECK(digest != exact.digest());
+  for (const std::vector<Items>& shares : std::vector<std::vector<Items>>{
+           {20, 20}, {2, 38}, {10, 4, 26}, {2, 2, 2, 34}, {20, 0, 20}}) {
+    for (const auto& [mode, path] :
+         {std::pair{Mode::resident, PeerPath::direct}, {Mode::end_to_end, PeerPath::staged}}) {
+      check(workload, shares, mode, path);
+      CHECK(workload.digest() == digest);
+    }
+  }
+  const Verdict verdict = workload.verify(VerifyLevel::full, 1);
+  CHECK(has(verdict.method, "of --speed from those with halos in fp32"));
+  REQUIRE(verdict.found.figures.size() == 2);
+  // Half precision has 11 digits in base 2; a few roundings per step add up.
+  CHECK(verdict.found.figures[0].value > 1e-6);
+  CHECK(verdict.found.figures[0].value < 9 * 0x1p-11);
+  Planted planted;
+  planted.moves = true;
+  const Sample moved(workload, {20, 10, 10}, Mode::resident, PeerPath::staged, planted);
+  check_right(moved, workload);
+  CHECK(workload.digest() == digest);
+  planted = {};
+  planted.forgotten = {{0, {9, 10}}};
+  Sample(workload, {20, 20}, Mode::resident, PeerPath::direct, planted);
+  CHECK(workload.verify(VerifyLevel::full, 0).status == Verdict::Status::failed);
+  for (const Options& more :
+       {Options{{"lattices", "one"}}, {{"depth", "2"}}, {{"split", "blocks"}}}) {
+    Options both = more;
+    both.insert(half.begin(), half.end());
+    CHECK(has(thrown_by([&] { problem_of(params_with(7, 40, 9, both)); }).what(), "--halos half"));
   }
 }
 

@@ -2,9 +2,13 @@
 // that must detect wrong results.
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
+#include <cstring>
 #include <numbers>
+#include <random>
 
+#include "suites/pinn/compressed.hpp"
 #include "suites/pinn/findings.hpp"
 #include "suites/pinn/nodes.hpp"
 #include "suites/pinn/reference.hpp"
@@ -331,6 +335,113 @@ TEST_CASE("pinn: parts of a domain cover it, overlap their neighbours and share 
       CHECK(point.place.x <= static_cast<float>(part.first().high));
     }
   }
+}
+
+TEST_CASE("pinn: bf16 is the nearest number of eight digits in base 2") {
+  // By the bits of fp32: half of the last digit that is left is added, ties go to even.
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 20000; ++i) {
+    auto bits = static_cast<std::uint32_t>(random());
+    if (i % 4 == 0) bits &= 0xffff8000U;  // ties
+    const float value = std::bit_cast<float>(bits);
+    if (!std::isfinite(value) || std::abs(value) > 3e38F) continue;
+    const std::uint32_t rounded = (bits + 0x7fffU + (bits >> 16 & 1U)) & 0xffff0000U;
+    CAPTURE(value);
+    CHECK(nearest_bf16(value) == std::bit_cast<float>(rounded));
+  }
+}
+
+TEST_CASE("pinn: with error feedback nothing is lost for long, in any node of the tree") {
+  constexpr std::uint32_t blocks = 8, steps = 400;
+  CompressedSum<double> tree(blocks);
+  std::mt19937_64 random(7);
+  double exact = 0, found = 0, plain = 0;
+  for (std::uint32_t s = 0; s < steps; ++s) {
+    std::vector<double> of(blocks);
+    for (double& each : of) {
+      each = 1e-3 + 1e-9 * static_cast<double>(random() % 1000);
+      exact += each;
+      plain += static_cast<double>(nearest_bf16(static_cast<float>(each)));
+    }
+    found += tree.step([&](std::size_t block) { return of[block]; });
+  }
+  double left = 0;
+  for (const double residual : tree.residuals) left += residual;
+  CHECK(found + left == doctest::Approx(exact).epsilon(1e-12));
+  CHECK(std::abs(found - exact) < 1e-4);
+  CHECK(std::abs(plain - exact) > 10 * std::abs(found - exact));  // without feedback
+}
+
+TEST_CASE("pinn: owners send the largest nodes below the root, which cover their blocks") {
+  Problem problem;
+  problem.shards = 128;
+  CHECK(problem.blocks() == 32);
+  CHECK(sent_nodes(problem, {0, 128}) == std::vector<Node>{{0, 4}, {16, 4}});
+  CHECK(sent_nodes(problem, {0, 64}) == std::vector<Node>{{0, 4}});
+  CHECK(sent_nodes(problem, {64, 116}) == std::vector<Node>{{16, 3}, {24, 2}, {28, 0}});
+  problem.shards = 4;
+  CHECK((problem.blocks() == 4 && problem.shards_of_block() == 1));
+  CHECK(wire_of(921) * 2 < 921 * 2 + 32);  // bytes are half, but for three losses and rounding up
+}
+
+TEST_CASE("pinn: a gradient in bf16 and its residuals are recomputed, and every mistake is found") {
+  Problem problem = small_problem();
+  problem.compressed = true;
+  problem.shards = 16;
+  const std::size_t nodes = 2 * problem.blocks();
+  Ending right;
+  right.shards.assign(16, std::vector<float>(3));
+  right.residuals.before.assign(nodes, std::vector<float>(3));
+  right.residuals.after = right.residuals.before;
+  right.gradient.resize(3);
+  std::mt19937_64 random(3);
+  const auto any = [&] { return static_cast<float>(random() % 100000) * 1e-5F - 0.5F; };
+  for (std::size_t i = 0; i < 3; ++i) {
+    for (auto& shard : right.shards) shard[i] = any();
+    for (std::size_t node = 2; node < nodes; ++node)
+      right.residuals.before[node][i] = 1e-3F * any();
+    // Level by level, from the leaves to the root.
+    std::vector<float> sums;
+    for (const auto& shard : right.shards) sums.push_back(shard[i]);
+    for (std::size_t first = 16; first > 1; first /= 2) {
+      for (std::size_t at = 0; at < first; ++at) {
+        const float value = sums[at] + right.residuals.before[first + at][i];
+        const auto bits = std::bit_cast<std::uint32_t>(value);
+        sums[at] = std::bit_cast<float>((bits + 0x7fffU + (bits >> 16 & 1U)) & 0xffff0000U);
+        right.residuals.after[first + at][i] = value - sums[at];
+      }
+      for (std::size_t at = 0; at < first / 2; ++at) sums[at] = sums[2 * at] + sums[2 * at + 1];
+    }
+    right.gradient[i] = sums.front();
+  }
+  CHECK(wrong_compression(problem, right) == "");
+  CHECK(compression_error(right) > 1e-5);
+  CHECK(compression_error(right) < 0.1);
+  const auto wrong = [&](const auto& change) {
+    Ending changed = right;
+    change(changed);
+    return wrong_compression(problem, changed);
+  };
+  CHECK(test::has(wrong([](Ending& e) { e.gradient[1] *= 1.001F; }), "gradient by parameter 1"));
+  CHECK(test::has(wrong([](Ending& e) { e.residuals.after[5][2] = 0; }), "in node 5"));
+  CHECK_FALSE(wrong([](Ending& e) {
+                for (auto& node : e.residuals.before) node[0] = 0;
+              }).empty());
+  CHECK_FALSE(wrong([](Ending& e) { e.shards[7][0] += 0.01F; }).empty());
+}
+
+TEST_CASE("pinn: gradients in bf16 are refused where their residuals would be lost") {
+  const auto refused = [](const char* option, const char* value) {
+    const SuiteParams params =
+        test::suite_params("pinn", 64, {{"gradients", "bf16"}, {option, value}});
+    const std::string what = test::thrown_by([&] { problem_of(params); }).what();
+    CHECK(test::has(what, option));
+    CHECK(test::has(what, "--gradients bf16"));
+  };
+  refused("checkpoint-rounds", "4");
+  refused("partition", "ensemble");
+  refused("partition", "domain");
+  refused("shards", "1");
 }
 
 }  // namespace mgpu::pinn
