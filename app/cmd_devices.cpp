@@ -5,6 +5,7 @@
 #include "app/device_set.hpp"
 #include "app/device_status.hpp"
 #include "app/terminal.hpp"
+#include "lib/measure/device_status.hpp"
 #include "lib/report/documents.hpp"
 #include "lib/session/calibrate.hpp"
 
@@ -28,7 +29,15 @@ ExitCode cmd_devices(const Context& context) {
     print_styled(device_table(set.devices, style, cached.calibration.devices), style);
     return ExitCode::ok;
   }
-  print_json(devices_json({listed(set.devices, cached.calibration.devices), warnings}));
+  std::vector<ListedDevice> devices = listed(set.devices, cached.calibration.devices);
+  const std::vector<DeviceStatus> status =
+      StatusReader(set.devices, TelemetryPlaces{}).read(Nanos{});
+  for (std::size_t i = 0; i < devices.size(); ++i) {
+    if (devices[i].device.is_cpu()) continue;  // its load takes two readings
+    devices[i].utilisation = status[i].utilisation;
+    devices[i].memory_used = status[i].used;
+  }
+  print_json(devices_json({devices, warnings}));
   return ExitCode::ok;
 }
 

@@ -69,6 +69,19 @@ std::string bottleneck_words(const PlannedCase& planned) {
                      format_duration(*time), (1 - seconds(*time) / seconds(predicted)) * 100);
 }
 
+// Returns "one device per 10,000 leaves, at most 4, in equal shares: 2 devices would take 2.40 ms,
+// 1.20 times as long".
+std::string rule_words(const PlannedCase& planned) {
+  if (!planned.by_rule) return "";
+  const std::size_t devices = planned.by_rule->devices;
+  return fmt::format(
+      "one device per 10,000 {}, at most 4, in equal shares: {} device{} would take {}, {:.2f} "
+      "times as long",
+      planned.unit.name.empty() ? "items" : planned.unit.name, devices, devices == 1 ? "" : "s",
+      format_duration(planned.by_rule->predicted),
+      seconds(planned.by_rule->predicted) / seconds(planned.choice.chosen.predicted));
+}
+
 std::string as_text(const SessionOptions& session, std::span<const PlannedCase> cases) {
   std::string text;
   for (const PlannedCase& planned : cases) {
@@ -82,6 +95,8 @@ std::string as_text(const SessionOptions& session, std::span<const PlannedCase> 
       if (!line.empty()) text += "  " + printable(line) + "\n";
     for (const std::string& reason : planned.choice.reasons)
       text += "  " + printable(reason) + "\n";
+    if (const std::string rule = rule_words(planned); !rule.empty())
+      text += "  " + printable(rule) + "\n";
     text += "  considered:\n";
     for (std::size_t i = 0; i < planned.choice.considered.size(); ++i) {
       const Candidate& candidate = planned.choice.considered[i];
@@ -108,7 +123,8 @@ std::string as_json(const SessionOptions& session, std::span<const PlannedCase> 
                                                      chosen_devices(planned, session.devices),
                                                      planned.choice,
                                                      {},
-                                                     planned.bottleneck.name});
+                                                     planned.bottleneck.name,
+                                                     planned.by_rule});
     for (std::size_t i = 0; i < planned.shares.size(); ++i)
       if (planned.choice.uses[i]) plan.items.push_back(planned.shares[i]);
   }

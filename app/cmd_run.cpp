@@ -12,6 +12,7 @@
 #include "app/commands.hpp"
 #include "app/device_set.hpp"
 #include "app/finish_run.hpp"
+#include "app/hot_plug.hpp"
 #include "app/resume.hpp"
 #include "app/run_observer.hpp"
 #include "app/run_request.hpp"
@@ -109,11 +110,13 @@ void tell_telemetry(const TelemetryRecord& telemetry) {
 }
 
 // Caps the memory of all devices, as --cap-memory does for one; the smaller cap applies. The record
-// names it.
+// names it. Freed memory is kept for later buffers.
 void limit_memory(const std::optional<Bytes>& most, std::vector<Handicap>& handicaps) {
   if (!most) return;
-  for (Handicap& handicap : handicaps)
+  for (Handicap& handicap : handicaps) {
+    handicap.keeps_freed = true;
     handicap.memory_cap = std::min(*most, handicap.memory_cap.value_or(*most));
+  }
 }
 
 // Gives the problems the memory that caps leave to each device. Throws if a size was given that the
@@ -155,7 +158,8 @@ std::string suites_measured(const RunRequest& request, std::size_t all) {
 // Drops all strategies but that of a single device if there is one device, unless strategies were
 // named: there they all do the same.
 void leave_out_splitting(const Settings& settings, const DeviceSet& set, RunRequest& request) {
-  if (set.devices.size() > 1 || request.session.strategies.size() < 2) return;
+  if (set.devices.size() > 1 || request.session.strategies.size() < 2 || settings.is_on("hot-plug"))
+    return;
   const Device& device = set.devices.front();
   const StrategyChoice single = strategy_with(&StrategyTraits::single_device);
   const bool named = settings.has("strategy");
@@ -308,6 +312,8 @@ ExitCode cmd_run(const Context& context) {
   request.session.handicaps = handicaps_of(request.handicaps, set.devices);
   limit_memory(request.memory_pool, request.session.handicaps);
   leave_out_splitting(settings, set, request);
+  if (settings.is_on("hot-plug"))
+    request.session.find_devices = finder_of_devices(settings, set.devices);
   request.session.devices = std::move(set.devices);
   request.session.reserve = std::move(set.reserve);
   set_memory(request, request.session);
@@ -354,6 +360,10 @@ ExitCode cmd_run(const Context& context) {
     throw;
   }
   stopped_in_time();
+  if (observer.has_found_devices() && request.result_file) {
+    observer.clear_line();
+    begin_again(context, *request.result_file);
+  }
   if (request.session.only_builds) {
     if (!request.quiet) print_error("the kernels are built");
     return ExitCode::ok;

@@ -11,6 +11,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "lib/device/selection.hpp"
+#include "lib/measure/device_status.hpp"
 
 namespace mgpu {
 namespace {
@@ -131,6 +132,17 @@ std::vector<Device> selected_devices(Backend& backend, const Backend::Enumeratio
   return names_parts ? devices : with_cpus_split(backend, devices, parts, parts_from);
 }
 
+// Keeps the `most` devices that are best now: score x (1 - utilisation).
+void keep_best(std::uint64_t most, bool no_telemetry, std::vector<Device>& devices) {
+  std::vector<double> utilisation;
+  if (!no_telemetry)
+    for (const DeviceStatus& status : StatusReader(devices, TelemetryPlaces{}).read(Nanos{}))
+      utilisation.push_back(status.utilisation.value_or(0));
+  std::vector<Device> best;
+  for (const std::size_t i : best_devices(devices, utilisation, most)) best.push_back(devices[i]);
+  devices = std::move(best);
+}
+
 // Tells whether all terms select GPUs, as "gpu" and "gpu:2,gpu" do.
 bool asks_for_gpus_only(std::string_view selector) {
   const std::vector<std::string> terms = split_commas(selector);
@@ -227,7 +239,7 @@ DeviceSet choose_devices(Backend& backend, const Context& context) {
     set.warnings.push_back(
         fmt::format("{}: there is no CPU among the devices to split", parts_from));
   }
-  if (set.devices.size() > most) set.devices.resize(most);
+  if (set.devices.size() > most) keep_best(most, settings.is_on("no-telemetry"), set.devices);
   if (cpu != found.devices.end() && std::none_of(set.devices.begin(), set.devices.end(), is_cpu))
     set.reserve = *cpu;
   return set;

@@ -122,11 +122,16 @@ std::vector<OptionSpec> own_run_options() {
        "Split each chosen CPU into N equal devices (default: one per core, at most 8, if no device "
        "is named)",
        kDevices, in_devices | in_links | in_plan | in_calibrate | important},
-      {"max-devices", 0, Kind::value, "N", "Use at most the first N devices", kDevices,
+      {"max-devices", 0, Kind::value, "N",
+       "Use at most N devices: those of the highest score x (1 - utilisation now)", kDevices,
        in_plan | in_calibrate | in_links},
       {"require-devices", 0, Kind::value, "N",
        "Exit with code 77 if there are fewer than N devices", kDevices, 0,
        sets_count(&RunRequest::require_devices, 1)},
+      {"hot-plug", 0, Kind::flag, "",
+       "Look for devices again before each group of cases: leave out those that vanished, and use "
+       "new ones from then on; with --resume also those that are there now",
+       kDevices, not_confirmed},
       {"strict", 0, Kind::flag, "",
        "Fail on device selectors that match nothing or too few devices, on skipped cases and on "
        "lost devices",

@@ -99,7 +99,9 @@ std::vector<std::filesystem::path> input_files(const Settings& settings,
   }
   std::vector<std::filesystem::path> files;
   for (const std::string& name : names) {
-    check_readable(given->from, name);
+    std::error_code ignored;
+    if (!chosen.front()->input_folders || !std::filesystem::is_directory(name, ignored))
+      check_readable(given->from, name);
     files.emplace_back(name);
   }
   return files;

@@ -37,6 +37,15 @@ Earlier without_journal(const std::filesystem::path& file) {
   return earlier;
 }
 
+// Removes what depends on the devices there are.
+void forget_devices(Configuration& all) {
+  std::erase_if(all, [](const auto& entry) {
+    const std::string_view name = entry.first;
+    return name.starts_with("device") || name.starts_with("handicap of") ||
+           name.find(", kernel variant on ") != name.npos;
+  });
+}
+
 }  // namespace
 
 Earlier read_earlier(const std::filesystem::path& file) {
@@ -63,10 +72,13 @@ Earlier read_earlier(const std::filesystem::path& file) {
   return earlier;
 }
 
-void go_on(Earlier& earlier, const std::filesystem::path& file, const Configuration& now,
+void go_on(Earlier& earlier, const std::filesystem::path& file, Configuration now,
            SessionOptions& session, Report& begun) {
   const JournalHeader& header = earlier.journal.header;
-  if (const auto change = first_difference(header.configuration, now)) {
+  Configuration was = header.configuration;
+  if (session.find_devices)
+    for (Configuration* all : {&was, &now}) forget_devices(*all);
+  if (const auto change = first_difference(was, now)) {
     const auto words = [](const std::string& value) {
       return value.empty() ? std::string("none") : in_quotes(value);
     };

@@ -21,8 +21,9 @@ struct Earlier {
 Earlier read_earlier(const std::filesystem::path& result_file);
 
 // Makes the session continue where the earlier run ended, and moves the data it needs out of
-// `earlier`. Throws Error(usage), naming the first difference, if the configuration is not `now`.
-void go_on(Earlier& earlier, const std::filesystem::path& result_file, const Configuration& now,
+// `earlier`. Throws Error(usage), naming the first difference, if the configuration is not `now`;
+// it may have other devices if the session looks for them again.
+void go_on(Earlier& earlier, const std::filesystem::path& result_file, Configuration now,
            SessionOptions& session, Report& begun);
 
 // Returns 16 random hexadecimal digits, for the id of a report.

@@ -43,6 +43,8 @@ class RunObserver : public SessionObserver {
   bool stop_requested() override;
   void noted(const JournalEntry& entry, Nanos now) override;
   void finished(std::size_t groups) override { groups_finished_ = groups; }
+  void found_devices() override { found_devices_ = true; }
+  bool has_found_devices() const { return found_devices_; }
 
   // Records all samples in the journal from now on, and removes it once the whole report is saved.
   // `rows`: number of rows that an earlier run left.
@@ -82,6 +84,7 @@ class RunObserver : public SessionObserver {
   bool journal_failed_ = false;         // since the journal was last restarted
   bool keeps_older_ = false;            // nothing was measured so far
   std::atomic<bool> stopping_ = false;  // set by any thread
+  bool found_devices_ = false;
   bool could_not_write_ = false, could_not_write_output_ = false;
 };
 

@@ -28,7 +28,7 @@ typedef uint word;
 #define HASH_LEAVES 2u  // RFC 6962 leaf hashes are still to be computed
 #define IN_BLOCKS 4u    // 16 lanes: the input is blocks, not rows
 #define OUT_BLOCKS 8u   // 16 lanes: the output is blocks, not rows
-#define TASKS 16u       // work-item or group g reduces task g, (first, count), to row out_first + g
+#define TASKS 16u       // work-item or group g reduces task g, (first, count), to row out_first + g; there are `full` rows
 #define COVERED 32u     // reduce_group: some rows are nodes of a higher level already
 #include "merkle_sha256.cl"
 
@@ -177,17 +177,32 @@ void store(__global uint* out, const word* s, ulong first, uint n, uint flags) {
     first = min((ulong)task.x, count - 1);                 \
     nodes = (uint)clamp((ulong)task.y, 1ul, min(count - first, 1024ul)); \
   }
-// Work-item g reduces LANES << levels nodes to LANES, from node g * (LANES << levels) of the
-// `count` after node in_first on. The last work-item may have fewer nodes, and `unused_bits` of the
-// very last leaf are not used. 1 <= levels <= STACK. The order is depth first: vectors of LANES
-// nodes, one digest per level in private memory. With TASKS (16 lanes only): up to 1024 rows to
-// one.
+// Segments are reduced each by itself: complete ones of `full` nodes, with the last one of each
+// tree of `last`; the first segment of a launch is number `first` of the `per_tree` of its tree.
+// Segments are `stride` nodes apart, except that leaves of trees follow each other without gaps.
+ulong segment_nodes(uint segment, ulong full, ulong last, uint per_tree, uint first) {
+  return (first + segment) % per_tree == per_tree - 1 ? last : full;
+}
+
+// Work-item g reduces LANES << levels nodes to LANES. It is number g % groups of its segment, of
+// which there are `segments`, from node in_first on. The last work-item of a segment may have fewer
+// nodes, and `unused_bits` of the very last leaf are not used. 1 <= levels <= STACK. The order is
+// depth first: vectors of LANES nodes, one digest per level in private memory. With TASKS (16 lanes
+// only): up to 1024 rows to one.
 __kernel REDUCE_ATTRIBUTES void reduce(__global const uint* in, __global uint* out, __global const uint2* tasks, ulong in_first,
-                                       ulong count, ulong out_first, uint levels, uint flags, uint one, uint unused_bits) {
-  const ulong group = get_global_id(0);
+                                       ulong full, ulong last, ulong stride, ulong groups, uint segments, uint per_tree,
+                                       uint first_segment, ulong out_first, ulong out_stride, uint levels, uint flags, uint one,
+                                       uint unused_bits) {
+  ulong group = get_global_id(0);
+  // More than 2^32 work-items are those of one segment.
+  const uint segment = group < groups ? 0 : (uint)group / (uint)groups;
+  group -= segment * groups;
+  const ulong count = segment_nodes(segment, full, last, per_tree, first_segment);
   ulong first = group * ((ulong)LANES << levels);
-  if (!(flags & TASKS) && first >= count) return;
+  if (!(flags & TASKS) && (segment >= segments || first >= count)) return;
   uint nodes = (uint)min((ulong)LANES << levels, count - first);
+  in_first += segment * stride;
+  if (flags & IN_LEAVES) in_first -= (first_segment + segment) / per_tree * (full - last);
   uint all_levels = levels;  // beyond `levels`, neighbours are lanes of one vector
 #if LANES == 16
   if (flags & TASKS) {
@@ -208,7 +223,7 @@ __kernel REDUCE_ATTRIBUTES void reduce(__global const uint* in, __global uint* o
         const bool odd = (below & 1) && here - 1 - j * LANES < LANES;
         word unused_left = 0, unused_right = 0;
 #ifdef SHORT_LEAF
-        if (level == 1 && first + nodes == count) {
+        if (level == 1 && segment + 1 == segments && first + nodes == count) {
           const word unused = in_lane(unused_bits, (nodes - 1) / 2 - p * LANES);
           if (nodes & 1) {
             unused_left = unused;
@@ -236,25 +251,26 @@ __kernel REDUCE_ATTRIBUTES void reduce(__global const uint* in, __global uint* o
       }
     }
   }
-  store(out, s, out_first + group * ((flags & TASKS) ? 1 : LANES), nodes_at(nodes, all_levels), flags);
+  store(out, s, out_first + segment * out_stride + group * ((flags & TASKS) ? 1 : LANES), nodes_at(nodes, all_levels), flags);
 }
 
 #if LANES == 1
 // Work-group g reduces up to 1 << levels rows to one, in local memory (half as many digests as
-// there are rows): rows g << levels on of the `count` rows, or task g. COVERED: `in` has the pieces
-// of one tree of `count` rows; after the rows comes, per row, the level of the node that lies
-// there, or a high one inside such a node.
-__kernel void reduce_group(__global const uint* in, __global uint* out, __global const uint2* tasks, ulong count, ulong out_first,
-                           uint levels, uint flags, uint one, __local uint4* digests) {
+// there are rows): those of segment g, or task g. COVERED: the only task is all rows, pieces of
+// one tree; after the rows comes, per row, the level of the node that lies there, or a high one
+// inside such a node.
+__kernel void reduce_group(__global const uint* in, __global uint* out, __global const uint2* tasks, ulong full, ulong last,
+                           ulong stride, uint per_tree, uint first_segment, ulong out_first, uint levels, uint flags, uint one,
+                           __local uint4* digests) {
   const uint lane = get_local_id(0), lanes = get_local_size(0);
-  const ulong group = get_group_id(0);
-  ulong first = group << levels;
-  if (!(flags & TASKS) && first >= count) return;
-  uint nodes = (uint)min(1ul << levels, count - first);
+  const uint group = get_group_id(0);
+  ulong first = group * stride;
+  uint nodes = (uint)segment_nodes(group, full, last, per_tree, first_segment);
   if (flags & TASKS) {
-    TAKE_TASK(first, nodes, tasks[group], count)
+    TAKE_TASK(first, nodes, tasks[group], full)
   }
-  __global const uint* covered = in + count * 8;
+  if (nodes == 0) return;
+  __global const uint* covered = in + full * 8;
   in += first * 8;
   const uint all_levels = levels_above(nodes);
   word left[8], right[8], s[8];

@@ -1,13 +1,14 @@
 // Stages of a pipeline: each takes a batch of records, and makes one. A record is WIDTH words of 32
-// bits, one record after another. All arithmetic is on integers, so that bits are the same on every
-// device. OpenCL C 1.2.
+// bits, one record after another. Arithmetic is on integers, or on fp32 by operations that no compiler
+// contracts, so that bits are the same on every device. OpenCL C 1.2.
 //
 // -D options:
 //   WIDTH   words of a record, a power of two from 8 on
-//   GROUP   work-items of a work-group of `hash` and `product`
+//   GROUP   work-items of a work-group of `hash` and of stages of rows
 //   ITEMS   work-items that transform a record
 //   ROLLED  see unroll.cl
 //   MULTIPLY_ADDS  for SHA-256, see merkle.cl
+//   ROWS, STAGES, TABLES, HALVES, REDUCED  the kernel of stages of rows, see there
 //
 // Every kernel reads records from word `from` of `in` on, and writes those it makes from word `to`
 // of `out` on; `passes` is how often a stage does its work. The output may be another device's
@@ -19,6 +20,192 @@
 // has 4,096 multiply-adds, 64 per clock and SM: 18 us. Each reads and writes 128 MiB, at 4 TB/s: 33
 // us per launch, less than the arithmetic of all but a single pass of `product`; `reduce` reads
 // half of that: 17 us.
+#define PRIME 998244353u  // 119 2^23 + 1
+
+// Returns x < 2 PRIME reduced to below PRIME.
+uint below_prime(uint x) { return min(x, x - PRIME); }
+
+// Returns x w modulo PRIME for any x; w.y is floor(w.x 2^32 / PRIME) (Shoup).
+uint times(uint x, uint2 w) { return below_prime(x * w.x - mul_hi(x, w.y) * PRIME); }
+
+// Returns what a word adds to a reduction: in pass t it is rotated by t and times 2 t + 1.
+uint weighted(uint x, uint passes) {
+  uint sum = 0;
+  for (uint t = 1; t <= passes; ++t) sum += rotate(x, t) * (2 * t + 1);
+  return sum;
+}
+
+#define SIDE (WIDTH < 16 ? WIDTH : 16)  // words of a row
+
+#ifdef ROWS
+#include "unroll.cl"
+// Stages of rows: a record is a matrix with rows of SIDE words, and a work-item has a row, x. They
+// are one kernel, ROWS, which does all that STAGES names. Numbers are fp32, computed by additions,
+// minima and fma only, so that no compiler can round otherwise.
+
+// Multiplies the row by `matrix`, SIDE x SIDE, modulo 2^32, in each pass.
+void multiply_row(uint* x, __local const uint* matrix, uint passes) {
+  uint y[SIDE];
+#pragma unroll 1
+  for (uint pass = 0; pass < passes; ++pass) {
+#ifndef ROLLED
+    // Otherwise NVIDIA's compiler keeps the matrix in registers, 255 of them, and few rows are
+    // under way.
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+    UNROLL
+    for (uint j = 0; j < SIDE; ++j) y[j] = 0;
+    UNROLL
+    for (uint i = 0; i < SIDE; ++i) {
+      UNROLL
+      for (uint j = 0; j < SIDE; ++j) y[j] += x[i] * matrix[i * SIDE + j];
+    }
+    UNROLL
+    for (uint j = 0; j < SIDE; ++j) x[j] = y[j];
+  }
+}
+
+// Turns words into numbers from -1 up to 1: a word is a signed number of 2^-31.
+void numbers_of_row(uint* x) {
+  UNROLL
+  for (uint i = 0; i < SIDE; ++i) x[i] = as_uint((float)(int)x[i] * 0x1p-31f);
+}
+
+// Computes the row's min-plus product with `weights`, SIDE x SIDE, in each pass: word j becomes the
+// least of x[i] + weights[i][j].
+void shorten_row(uint* x, __local const uint* weights, uint passes) {
+  float y[SIDE];
+#pragma unroll 1
+  for (uint pass = 0; pass < passes; ++pass) {
+#ifndef ROLLED
+    barrier(CLK_LOCAL_MEM_FENCE);
+#endif
+    UNROLL
+    for (uint j = 0; j < SIDE; ++j) y[j] = as_float(x[0]) + as_float(weights[j]);
+    UNROLL
+    for (uint i = 1; i < SIDE; ++i) {
+      UNROLL
+      for (uint j = 0; j < SIDE; ++j) y[j] = fmin(y[j], as_float(x[i]) + as_float(weights[i * SIDE + j]));
+    }
+    UNROLL
+    for (uint j = 0; j < SIDE; ++j) x[j] = as_uint(y[j]);
+  }
+}
+
+// Takes pairs of words as dual numbers, a value and a derivative, and replaces each by a polynomial
+// of an eighth of it, by Horner's rule. A pass adds eight coefficients.
+void differentiate_row(uint* x, __local const uint* coefficients, uint passes) {
+  UNROLL
+  for (uint i = 0; i < SIDE; i += 2) {
+    const float value = as_float(x[i]) * 0.125f, slope = as_float(x[i + 1]) * 0.125f;
+    float y = 0.0f, derivative = 0.0f;
+#pragma unroll 1
+    for (uint pass = 0; pass < passes; ++pass) {
+      UNROLL
+      for (uint k = 0; k < 8; ++k) {
+        derivative = fma(derivative, value, y * slope);
+        y = fma(y, value, as_float(coefficients[k]));
+      }
+    }
+    x[i] = as_uint(y);
+    x[i + 1] = as_uint(derivative);
+  }
+}
+
+// Bit 8 i + j: the product of blades i and j of the algebra with three vectors of square 1 is
+// negative.
+#define NEGATIVE 0xcccc6666aaaa0000ul
+
+// Takes eight words as a multivector, and multiplies it by `factor` from the right in each pass.
+void turn_row(uint* x, __local const uint* factor, uint passes) {
+  UNROLL
+  for (uint from = 0; from < SIDE; from += 8) {
+#pragma unroll 1
+    for (uint pass = 0; pass < passes; ++pass) {
+      float y[8];
+      UNROLL
+      for (uint k = 0; k < 8; ++k) y[k] = 0.0f;
+      UNROLL
+      for (uint i = 0; i < 8; ++i) {
+        UNROLL
+        for (uint j = 0; j < 8; ++j) {
+          const float u = as_float(factor[j]);
+          y[i ^ j] = fma(as_float(x[from + i]), NEGATIVE >> (8 * i + j) & 1 ? -u : u, y[i ^ j]);
+        }
+      }
+      UNROLL
+      for (uint k = 0; k < 8; ++k) x[from + k] = as_uint(y[k]);
+    }
+  }
+}
+
+// STAGES is made of these; `at` is the first word of the stage's table.
+#define NUMBERS() numbers_of_row(x);
+#define PRODUCT(passes, at) multiply_row(x, tables + (at), passes);
+#define TROPICAL(passes, at) shorten_row(x, tables + (at), passes);
+#define DUAL(passes, at) differentiate_row(x, tables + (at), passes);
+#define CLIFFORD(passes, at) turn_row(x, tables + (at), passes);
+#define TRANSFORM(passes, at) transform_records(x, rows, (__global const uint2*)(table + (at)), passes);
+#define PLACE(i) ((i) / SIDE * (SIDE + 1) + (i) % SIDE)  // rows are a word apart
+#define HALF (GROUP * (SIDE + 1))
+
+// Transforms the whole records that the work-group's rows are, through local memory of two halves.
+void transform_records(uint* x, __local uint* rows, __global const uint2* roots, uint passes) {
+  const uint lane = get_local_id(0);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint i = 0; i < SIDE; ++i) rows[PLACE(lane * SIDE + i)] = below_prime(x[i] - mul_hi(x[i], 4u) * PRIME);
+  uint now = 0;
+#pragma unroll 1
+  for (uint pass = 0; pass < passes; ++pass) {
+#pragma unroll 1
+    for (uint done = 1; done < WIDTH; done *= 2) {
+      barrier(CLK_LOCAL_MEM_FENCE);
+      for (uint n = lane; n < GROUP * SIDE / 2; n += GROUP) {
+        const uint i = n % (WIDTH / 2), record = n / (WIDTH / 2) * WIDTH, j = i & (done - 1), place = record + 2 * i - j;
+        const uint a = rows[now + PLACE(record + i)];
+        const uint b = times(rows[now + PLACE(record + WIDTH / 2 + i)], roots[j * (WIDTH / 2 / done)]);
+        rows[HALF - now + PLACE(place)] = below_prime(a + b);
+        rows[HALF - now + PLACE(place + done)] = below_prime(a - b + PRIME);
+      }
+      now = HALF - now;
+    }
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint i = 0; i < SIDE; ++i) x[i] = rows[now + PLACE(lane * SIDE + i)];
+}
+
+// Rows pass through local memory, so that words of one launch lie side by side. The first TABLES
+// words of `table` are those that all work-items read at once. REDUCED, if defined, is the passes
+// of a reduction that follows the stages of rows.
+__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void ROWS(__global const uint* in, ulong from, __global uint* out, ulong to,
+                                                                      uint count, uint passes, __global const uint* table) {
+  __local uint rows[HALVES * HALF];
+  __local uint tables[TABLES] __attribute__((aligned(16)));
+  const uint lane = get_local_id(0);
+  const ulong at = (ulong)get_group_id(0) * GROUP * SIDE, all = (ulong)count * WIDTH;
+  const uint words_left = (uint)min((ulong)(GROUP * SIDE), all - at);
+  for (uint i = lane; i < TABLES; i += GROUP) tables[i] = table[i];
+  for (uint i = lane; i < words_left; i += GROUP) rows[PLACE(i)] = in[from + at + i];
+  barrier(CLK_LOCAL_MEM_FENCE);
+  uint x[SIDE];
+  UNROLL
+  for (uint i = 0; i < SIDE; ++i) x[i] = rows[PLACE(lane * SIDE + i)];
+  STAGES
+  barrier(CLK_LOCAL_MEM_FENCE);
+  UNROLL
+  for (uint i = 0; i < SIDE; ++i) rows[PLACE(lane * SIDE + i)] = x[i];
+  barrier(CLK_LOCAL_MEM_FENCE);
+#ifdef REDUCED
+  for (uint i = lane; i < words_left / WIDTH * 8; i += GROUP) {
+    uint sum = 0;
+    for (uint j = 0; j < WIDTH; j += 8) sum += weighted(rows[PLACE(i / 8 * WIDTH + i % 8 + j)], REDUCED);
+    out[to + at / WIDTH * 8 + i] = sum;
+  }
+#else
+  for (uint i = lane; i < words_left; i += GROUP) out[to + at + i] = rows[PLACE(i)];
+#endif
+}
+#else
 #define word uint
 #define LANES 1
 #define RFC6962 0
@@ -80,14 +267,6 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void hash(__global c
     out[to + at + i] = in[from + at + i] ^ rotate(masks[i / WIDTH * 8 + i % 8], i % WIDTH / 8);
 }
 
-#define PRIME 998244353u  // 119 2^23 + 1
-
-// Returns x < 2 PRIME reduced to below PRIME.
-uint below_prime(uint x) { return min(x, x - PRIME); }
-
-// Returns x w modulo PRIME for any x; w.y is floor(w.x 2^32 / PRIME) (Shoup).
-uint times(uint x, uint2 w) { return below_prime(x * w.x - mul_hi(x, w.y) * PRIME); }
-
 // Computes a record's number-theoretic transform in each pass: X[k] is the sum of x[j] root^(jk)
 // modulo PRIME, where `roots` has the powers of a root of unity of order WIDTH from 0 to WIDTH / 2
 // - 1. The levels have Stockham's order, so that words come out in place.
@@ -121,59 +300,14 @@ __kernel __attribute__((reqd_work_group_size(ITEMS, 1, 1))) void transform(__glo
   for (uint i = lane; i < WIDTH; i += ITEMS) out[to + at + i] = words[now + i];
 }
 
-#define SIDE (WIDTH < 16 ? WIDTH : 16)  // side of the matrix
-
-// A record is a matrix with rows of SIDE words. In each pass it is multiplied by `matrix`, SIDE x
-// SIDE, modulo 2^32. A work-item has a row; rows pass through local memory, so that words of one
-// launch lie side by side.
-__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void product(__global const uint* in, ulong from, __global uint* out,
-                                                                         ulong to, uint count, uint passes,
-                                                                         __global const uint* matrix) {
-  __local uint rows[GROUP * (SIDE + 1)];
-  __local uint factor[SIDE * SIDE] __attribute__((aligned(16)));
-  const uint lane = get_local_id(0);
-  const ulong at = (ulong)get_group_id(0) * GROUP * SIDE, all = (ulong)count * WIDTH;
-  const uint words_left = (uint)min((ulong)(GROUP * SIDE), all - at);
-  for (uint i = lane; i < SIDE * SIDE; i += GROUP) factor[i] = matrix[i];
-  for (uint i = lane; i < words_left; i += GROUP) rows[i / SIDE * (SIDE + 1) + i % SIDE] = in[from + at + i];
-  barrier(CLK_LOCAL_MEM_FENCE);
-  uint x[SIDE], y[SIDE];
-  UNROLL
-  for (uint i = 0; i < SIDE; ++i) x[i] = rows[lane * (SIDE + 1) + i];
-#pragma unroll 1
-  for (uint pass = 0; pass < passes; ++pass) {
-#ifndef ROLLED
-    // Otherwise NVIDIA's compiler keeps the matrix in registers, 255 of them, and few rows are
-    // under way.
-    barrier(CLK_LOCAL_MEM_FENCE);
-#endif
-    UNROLL
-    for (uint j = 0; j < SIDE; ++j) y[j] = 0;
-    UNROLL
-    for (uint i = 0; i < SIDE; ++i) {
-      UNROLL
-      for (uint j = 0; j < SIDE; ++j) y[j] += x[i] * factor[i * SIDE + j];
-    }
-    UNROLL
-    for (uint j = 0; j < SIDE; ++j) x[j] = y[j];
-  }
-  barrier(CLK_LOCAL_MEM_FENCE);
-  UNROLL
-  for (uint i = 0; i < SIDE; ++i) rows[lane * (SIDE + 1) + i] = x[i];
-  barrier(CLK_LOCAL_MEM_FENCE);
-  for (uint i = lane; i < words_left; i += GROUP) out[to + at + i] = rows[i / SIDE * (SIDE + 1) + i % SIDE];
-}
-
-// Reduces a record to eight words: word c is the sum of words c, c + 8, c + 16, ..., in pass t
-// rotated by t and times 2 t + 1.
+// Reduces a record to eight words: word c is the sum of words c, c + 8, c + 16, ..., in each
+// pass as `weighted` says.
 __kernel void reduce(__global const uint* in, ulong from, __global uint* out, ulong to, uint count, uint passes) {
   const ulong i = get_global_id(0);
   if (i >= (ulong)count * 8) return;
   __global const uint* words = in + from + i / 8 * WIDTH + i % 8;
   uint sum = 0;
-  for (uint j = 0; j < WIDTH; j += 8) {
-    const uint x = words[j];
-    for (uint t = 1; t <= passes; ++t) sum += rotate(x, t) * (2 * t + 1);
-  }
+  for (uint j = 0; j < WIDTH; j += 8) sum += weighted(words[j], passes);
   out[to + i] = sum;
 }
+#endif

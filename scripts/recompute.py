@@ -9,6 +9,8 @@ device within the sample are taken from the file, and all others follow from the
 """
 
 import argparse
+import collections
+import itertools
 import math
 import statistics
 import sys
@@ -22,6 +24,7 @@ TIMES = ("busy_ns", "upload_ns", "compute_ns", "download_ns", "launch_ns", "sync
          "transfer_hidden_ns", "transfer_total_ns")
 # Fields that are absent if nothing recorded them.
 EXCHANGE_TIMES = ("exchange_total_ns", "exchange_hidden_ns", "waiting_ns")
+MAY_BE_ABSENT = (*EXCHANGE_TIMES, "slices_total_ns")
 
 
 # Metrics that follow from no other figures than those of a timeline.
@@ -159,6 +162,11 @@ def parts(timeline, device):
     p["finish_ns"] = events.finish
     p["items"] = sum(s["end"] - s["begin"] for s in events.slices)
     p["slices"] = len(events.slices)
+    slices = collections.defaultdict(list)
+    for command, (_, begin, end) in zip(events.raw, events.commands):
+        if command["slice"] >= 0:
+            slices[command["slice"]].append((begin, end))
+    p["slices_total_ns"] = sum(max(end for _, end in times) - min(begin for begin, _ in times) for times in slices.values())
     p["bytes_in"] = sum(c["bytes"] for c in events.raw if c["kind"] == "upload")
     p["bytes_out"] = sum(c["bytes"] for c in events.raw if c["kind"] == "download")
     if any(c["kind"] == "exchange" for c in events.raw):
@@ -170,6 +178,7 @@ def parts(timeline, device):
             del p[name]
     if impossible(timeline, device):
         p.update(dict.fromkeys(name for name in (*TIMES, "exchange_ns", *EXCHANGE_TIMES) if name in p))
+        del p["slices_total_ns"]
     return p
 
 
@@ -232,6 +241,18 @@ def metrics(run, devices, alone):
         items = sum(d["items"] for d in devices)
         if n > 1 and items:
             m["share_error"] = max(abs(d["items"] / items * t * speeds - 1) for d, t in zip(devices, alone))
+    used, saved = ([d[name] for d in run["per_device"] if name in d] for name in ("memory_used", "memory_saved"))
+    if "memory_used" in m:
+        m["memory_used"] = max(used)
+    if "memory_saved" in m:
+        m["memory_saved"] = statistics.fmean(saved)
+    if "moved_share" in m:
+        moved = next((each for each in run.get("migrations", []) if each["sample"] == run["sample_index"]), {"items": 0, "time_ns": 0})
+        m["moved_share"] = moved["items"] / run["work"]["items"]
+        m["moving_share"] = moved["time_ns"] / (n * whole)
+    latencies = [each["latency_ns"] for each in run.get("adaptations", []) if each["latency_ns"] is not None]
+    if "adaptation_ms" in m:
+        m["adaptation_ms"] = statistics.median(latencies) / 1e6
     predicted = run["plan"]["predicted_ns"]
     if predicted is not None and time:
         m["prediction_error"] = abs(predicted - time) / time
@@ -275,6 +296,7 @@ def metrics(run, devices, alone):
 class Check:
     def __init__(self):
         self.wrong, self.figures, self.without_timeline = [], 0, 0
+        self.memories = {}  # bytes that a device may use, by its id
 
     def equal(self, where, file, ours, absolute=0.0):
         self.figures += 1
@@ -290,6 +312,35 @@ class Check:
                                           ("timeline", run["timeline"] and run["timeline"]["commands"])) if value]
         if found:
             self.wrong.append(f"runs[{index}] {run['suite']} {run['strategy']} {run['mode']}: {run['status']}, and yet it has {', '.join(found)}")
+
+    def moved(self, where, run):
+        """Checks the items whose device changed in the sample shown: its slices against the first shares, or the rebalances."""
+        timeline = timeline_of(run)
+        shown = [each for each in run.get("migrations", []) if each["sample"] == run["sample_index"]]
+        if not timeline or not shown:
+            return
+        rebalanced = [each for each in run.get("borders", []) if each["sample"] == run["sample_index"]]
+
+        def ranges(shares):
+            ends = list(itertools.accumulate(shares))
+            return [(end - share, end) for share, end in zip(shares, ends)]
+
+        def outside(begin, end, home):
+            return (end - begin) - max(0, min(end, home[1]) - max(begin, home[0]))
+
+        if rebalanced:
+            steps = [ranges(rebalanced[0]["first"])] + [ranges(move["shares"]) for move in rebalanced[0]["moves"]]
+            ours = sum(outside(*old, new) for before, after in zip(steps, steps[1:]) for old, new in zip(before, after))
+        else:
+            home = ranges(shown[0]["first"])
+            ours = sum(outside(s["begin"], s["end"], home[s["device"]]) for s in rows_of(timeline, "slices"))
+        self.equal(f"{where} migrations items", shown[0]["items"], ours)
+
+    def memory(self, where, run):
+        """Checks the share of a device's memory that was allocated."""
+        for d, file in enumerate(run["per_device"]):
+            if "memory_used" in file and self.memories.get(file["device"]):
+                self.equal(f"{where} per_device[{d}].memory_used", file["memory_used"], file["bytes_peak"] / self.memories[file["device"]])
 
     def faults(self, where, run):
         """Checks faults against the samples that they invalidated, which are in none of the figures."""
@@ -348,7 +399,7 @@ class Check:
             ours = parts(timeline, d) if timeline else file
             devices.append(ours)
             for name, value in ours.items() if timeline else ():
-                if name in file or name not in EXCHANGE_TIMES:
+                if name in file or name not in MAY_BE_ABSENT:
                     self.equal(f"{where} per_device[{d}].{name}", file[name], value)
             self.equal(f"{where} per_device[{d}].share", file["share"], ours["items"] / run["work"]["items"])
             known = ours["busy_ns"] is not None
@@ -363,6 +414,8 @@ class Check:
         for name, value in metrics(run, devices, alone).items():
             self.equal(f"{where} metrics.{name}", run["metrics"][name], value)
         self.roofline(where, run, capabilities)
+        self.moved(where, run)
+        self.memory(where, run)
         if "worst_round" in run and timeline:
             found = round_imbalances(timeline)
             self.equal(f"{where} worst_round", found.get(run["worst_round"]), max(found.values(), default=0))
@@ -405,6 +458,8 @@ def main():
     result = json_input.result(given.result)
     check, runs = Check(), []
     capabilities = {device["id"]: device["capability"] for device in result["devices"]}
+    check.memories = {device["id"]: min(device["global_memory_bytes"], device.get("handicap", {}).get("memory_bytes") or math.inf)
+                      for device in result["devices"]}
 
     def all_runs():
         for index, run in enumerate(result["runs"]):

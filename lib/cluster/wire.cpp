@@ -74,6 +74,7 @@ void write(Writer& out, const Handicap& h) {
   out.put(h.slow).put(h.slow_from_fraction).put(h.delay);
   write_optional(out, h.slow_from_time);
   write_optional(out, h.memory_cap);
+  out.put(h.keeps_freed);
 }
 
 Handicap read_handicap(Reader& in) {
@@ -83,6 +84,7 @@ Handicap read_handicap(Reader& in) {
   h.delay = in.get<Nanos>();
   h.slow_from_time = read_optional<Nanos>(in);
   h.memory_cap = read_optional<Bytes>(in);
+  h.keeps_freed = in.get<bool>();
   return h;
 }
 

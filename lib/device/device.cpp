@@ -19,4 +19,11 @@ std::string_view to_string(DeviceType type) {
   throw Error(ErrorKind::internal, "a device type without a name");
 }
 
+std::string identity_of(const Device& device) {
+  if (!device.uuid && !device.pci) return device.id;
+  const std::size_t dot = device.id.find('.');
+  return (device.uuid ? *device.uuid : *device.pci) +
+         (dot == std::string::npos ? "" : device.id.substr(dot));
+}
+
 }  // namespace mgpu

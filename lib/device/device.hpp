@@ -48,6 +48,10 @@ struct Device {
 // term.
 std::string_view to_string(DeviceType type);
 
+// Returns what the device is known by in another process: its UUID or PCI address, with the number
+// of a sub-device; else its id.
+std::string identity_of(const Device& device);
+
 // Tells whether two devices are of one kind, and therefore equally fast.
 inline bool same_kind(const Device& a, const Device& b) {
   return a.name == b.name && a.platform == b.platform && a.compute_units == b.compute_units &&

@@ -19,6 +19,9 @@ struct Handicap {
   std::optional<Nanos> slow_from_time;
   Nanos delay{};                    // delay before every slice starts computing
   std::optional<Bytes> memory_cap;  // upper bound of its memory
+  // Whether freed memory is kept for later buffers of the same size, within that bound
+  // (--memory-pool). Slows nothing, and is no reason to name the device as throttled.
+  bool keeps_freed = false;
 
   bool slows() const { return slow > 1; }
   // Returns whether it slows in samples and outside, from the begin.

@@ -261,6 +261,21 @@ std::vector<std::size_t> default_selection(std::span<const Device> devices) {
   return chosen;
 }
 
+std::vector<std::size_t> best_devices(std::span<const Device> devices,
+                                      std::span<const double> utilisation, std::size_t most) {
+  const auto worth = [&](std::size_t i) {
+    return devices[i].score *
+           (1 - (utilisation.empty() ? 0 : std::clamp(utilisation[i], 0.0, 1.0)));
+  };
+  std::vector<std::size_t> best(devices.size());
+  std::iota(best.begin(), best.end(), std::size_t{0});
+  std::stable_sort(best.begin(), best.end(),
+                   [&](std::size_t a, std::size_t b) { return worth(a) > worth(b); });
+  best.resize(std::min(best.size(), most));
+  std::sort(best.begin(), best.end());
+  return best;
+}
+
 std::string no_device_message(std::string_view selector, std::span<const Device> devices,
                               std::span<const std::string> platforms) {
   if (platforms.empty() && devices.empty())

@@ -60,6 +60,11 @@ class Selector {
 // platform if there is one.
 std::vector<std::size_t> default_selection(std::span<const Device> devices);
 
+// Returns the `most` devices with the highest score x (1 - utilisation), in the order of the list;
+// of equal ones, the first. `utilisation`: by device, 0 to 1; empty: all are idle.
+std::vector<std::size_t> best_devices(std::span<const Device> devices,
+                                      std::span<const double> utilisation, std::size_t most);
+
 // Returns one line that says why there is no device to run on and names everything that was looked
 // at. `selector` is empty for the default selection; `platforms` are the names of all platforms,
 // including those without a device.

@@ -13,6 +13,7 @@
 
 #include "lib/device/device.hpp"
 #include "lib/device/handicap.hpp"
+#include "lib/exec/freed_memory.hpp"
 #include "lib/exec/notifier.hpp"
 #include "lib/exec/slow_down.hpp"
 #include "lib/exec/wait.hpp"
@@ -57,7 +58,8 @@ class PinnedMemory {
 // Cost of set-up since the last call of take_setup_cost().
 struct SetupCost {
   Nanos build{}, alloc{};
-  Bytes allocated = 0;  // currently allocated on the device
+  Bytes allocated = 0;  // currently allocated on the device, without freed memory that is kept
+  MemoryPeak memory{};
 };
 
 // An opened device: its context, queues and stream. Owned by the session, used by one worker thread

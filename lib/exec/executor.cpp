@@ -160,6 +160,9 @@ RawSample Executor::run(const SampleRequest& request) {
     sample->run.sample.failure = Error(ErrorKind::internal, error.what());
     return std::move(sample->run.sample);
   }
+  sample->run.sample.first_shares = request.source->first_shares();
+  if (request.source->moved() || request.source->rebalancer() != nullptr)
+    sample->run.sample.migration.emplace();
   sample->run.plan_rebalance();
   drive(sample, 0, request);
   if (sample->run.none_left && !sample->run.sample.interrupted && request.reserve) {
@@ -174,7 +177,9 @@ RawSample Executor::run(const SampleRequest& request) {
     }
   }
   if (!sample->run.sample.failure) sample->report({});
-  return std::move(sample->run.sample);
+  RawSample& done = sample->run.sample;
+  if (request.source->moved()) done.migration = {items_moved(done), 0, done.decision};
+  return std::move(done);
 }
 
 void Executor::drive(const std::shared_ptr<Sample>& sample, std::size_t first,

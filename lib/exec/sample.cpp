@@ -118,6 +118,21 @@ RawSample joined(RawSample first, RawSample then, std::uint32_t round,
   return first;
 }
 
+Items items_moved(const RawSample& sample) {
+  Items moved = 0;
+  for (const RawSlice& slice : sample.slices) {
+    if (slice.lost) continue;
+    Items begin = 0;
+    for (std::uint32_t i = 0; i < sample.first_shares.size(); ++i) {
+      const Items end = begin + sample.first_shares[i], from = std::max(begin, slice.begin),
+                  to = std::min(end, slice.end);
+      if (slice.device != DeviceIndex{i} && to > from) moved += to - from;
+      begin = end;
+    }
+  }
+  return moved;
+}
+
 SampleShare share_of(const RawSample& sample, std::size_t devices) {
   SampleShare share;
   share.items.assign(devices, 0);

@@ -57,6 +57,30 @@ struct Rebalance {
   std::vector<Items> shares;
 };
 
+// Work that a strategy moved from the devices that it was given to first.
+struct Migration {
+  // Items that another device computed than the one whose first share they were in; of iterative
+  // work, items whose device changed when the partition did, each time.
+  Items items = 0;
+  Bytes bytes = 0;  // state that iterative work sent to other devices for that
+  // Sum over the devices. Iterative work: from the decision until the device's new state is there.
+  // Other work: the time in which the strategy decided who gets what.
+  Nanos time{};
+};
+
+// A device's work moved to others. `at`: since the sample's begin.
+struct Handover {
+  DeviceIndex from;
+  Nanos at{};
+  Items items = 0;
+};
+
+// A device slowed down in mid-sample, on purpose (Handicap). `at`: since the sample's begin.
+struct SlowedDevice {
+  DeviceIndex device;
+  Nanos at{};
+};
+
 struct RawSample {
   Nanos begin{}, end{};
   Nanos merge_begin{}, merge_end{};
@@ -64,11 +88,15 @@ struct RawSample {
   std::vector<RawBatch> batches;
   std::vector<HostSpan> spans;
   std::vector<RawSlice> slices;
-  // Iterative work that may be rebalanced: the number of iterations, the initial shares, and
-  // all rebalances.
-  std::uint32_t rounds = 0;
+  // Shares that were set apart for the devices at first; empty: there were none.
   std::vector<Items> first_shares;
+  // Iterative work that was rebalanced: the number of iterations, and all rebalances.
+  std::uint32_t rounds = 0;
   std::vector<Rebalance> moves;
+  // None: its strategy never moves work.
+  std::optional<Migration> migration;
+  std::vector<Handover> handovers;  // in order of time
+  std::vector<SlowedDevice> slowed;
   Nanos decision{};  // time in all calls of SliceSource::next
   std::vector<DeviceFault> faults;
   std::optional<Error> failure;  // set: the sample has no result
@@ -91,6 +119,10 @@ struct Recovery {
   std::optional<Nanos> time;
 };
 Recovery recovery_of(const RawSample& sample, const DeviceFault& fault);
+
+// Returns the items of a sample that another device computed than the one whose first share they
+// were in. First shares are adjacent ranges, in the order of the devices.
+Items items_moved(const RawSample& sample);
 
 // Joins two attempts into one sample. `first` has a failed device and no result; `then` was
 // restarted from a checkpoint after `round` iterations on `devices`, which maps its device

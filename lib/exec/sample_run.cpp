@@ -24,6 +24,18 @@ SampleRun::SampleRun(Backend& backend_, SampleRequest request_)
     participant_states[i].prepared = !exchanges({i});
 }
 
+void SampleRun::note_handovers() {
+  const std::optional<Items> moved = source.moved();
+  if (!moved || *moved == moved_) return;
+  moved_ = *moved;
+  moved_from.resize(participants.size());
+  for (std::uint32_t i = 0; i < moved_from.size(); ++i) {
+    const Items before = std::exchange(moved_from[i], source.moved_from({i}));
+    if (moved_from[i] > before)
+      sample.handovers.push_back({{i}, backend.now() - sample.begin, moved_from[i] - before});
+  }
+}
+
 void SampleRun::plan_rebalance() {
   Rebalancer* const rebalancer = source.rebalancer();
   const auto next = rebalancer != nullptr ? rebalancer->next_rebalance(first_round) : std::nullopt;
@@ -41,11 +53,13 @@ void SampleRun::arrive_at_rebalance(DeviceIndex participant, std::vector<Nanos> 
   if (--rebalance_point.missing > 0) return;
   Rebalancer& rebalancer = *source.rebalancer();
   const std::uint32_t rounds = rebalance_at;
+  const Nanos now = backend.now();
   if (const auto shares = rebalancer.meet(rebalance_point.busy)) {
     MovableWorkload* const movable = workload.movable();
     if (movable != nullptr && movable->repartition(owners_of(*shares))) {
       rebalance_point.moved_at = rounds;
-      if (sample.moves.empty()) sample.first_shares = source.first_shares();
+      rebalance_point.decided = now;
+      note_repartition(*shares, now - sample.begin);
       sample.rounds = workload.shape().rounds;
       sample.moves.push_back({rounds, *shares});
     } else {
@@ -55,6 +69,19 @@ void SampleRun::arrive_at_rebalance(DeviceIndex participant, std::vector<Nanos> 
   plan_rebalance();
   rebalanced_at = rounds;
   ++version;
+}
+
+// Notes the items that each device gives to others with new shares.
+void SampleRun::note_repartition(const std::vector<Items>& shares, Nanos at) {
+  const std::vector<Slice> ranges = ranges_of(shares);
+  for (std::uint32_t i = 0; i < ranges.size(); ++i) {
+    const Slice &before = rebalance_point.ranges[i], &after = ranges[i];
+    const Items begin = std::max(before.begin, after.begin), end = std::min(before.end, after.end),
+                kept = end > begin ? end - begin : 0;
+    if (before.size() == kept) continue;
+    sample.handovers.push_back({{i}, at, before.size() - kept});
+    sample.migration->items += before.size() - kept;
+  }
 }
 
 std::vector<Owner> SampleRun::owners_of(const std::vector<Items>& shares) const {

@@ -121,9 +121,11 @@ class SampleRun {
     std::size_t missing = 0;               // participants with a share that have not arrived
     std::vector<Slice> ranges;             // ranges of all participants since the last rebalance
     std::uint32_t moved_at = 0;            // iterations done at the last rebalance
+    Nanos decided{};                       // host time of that
   } rebalance_point;
   // Iterations done at the next rebalancing point (0: there is none), and at the last one.
   std::atomic<std::uint32_t> rebalance_at = 0, rebalanced_at = 0;
+  std::vector<Items> moved_from;  // per participant: SliceSource::moved_from when last noted
   RawSample sample;
 
   Stage stage() const { return stage_; }
@@ -142,6 +144,8 @@ class SampleRun {
 
   // Functions below are called with the lock, unless they say otherwise.
 
+  // Notes the work that the source has moved between devices since the last call.
+  void note_handovers();
   // Notes that a participant has reached the rebalancing point, with times of its last iterations.
   void arrive_at_rebalance(DeviceIndex participant, std::vector<Nanos> busy);
   // Notes that a participant has nothing left to do at this version. If none has, partials are
@@ -168,8 +172,10 @@ class SampleRun {
   // host merges.
   std::optional<DeviceIndex> merger() const;
   bool host_can_merge() const;
+  void note_repartition(const std::vector<Items>& shares, Nanos at);
 
   std::atomic<Stage> stage_ = Stage::working;
+  Items moved_ = 0;  // SliceSource::moved() when last noted
 };
 
 }  // namespace mgpu

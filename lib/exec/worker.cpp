@@ -164,7 +164,12 @@ bool DeviceWorker::retire() {
     in_flight_.pop_front();
     progress = true;
     last_sign_ = run_.backend.now();
-    retired_.push_back({done.batch, done.rejected ? kPrepare : done.number, done.round});
+    retired_.push_back(
+        {done.batch, done.rejected ? kPrepare : done.number, done.round, done.moves});
+    if (done.moves) {
+      const std::lock_guard lock(run_.mutex);
+      run_.sample.migration->time += last_sign_ - run_.rebalance_point.decided;
+    }
     if (done.number == kCollect) {
       if (done.completion) done.completion();
       policy_.ended_collect();
@@ -266,6 +271,7 @@ bool DeviceWorker::ask() {
       const Answer answer = run_.source.next(self_);
       policy_.answered(answer, run_.version);
       if (const auto* given = std::get_if<Slice>(&answer)) slice = *given;
+      run_.note_handovers();
     });
     run_.sample.decision += run_.backend.now() - begin;
     if (slice) participant_state().not_on_host.push_back(*slice);
@@ -381,8 +387,9 @@ void DeviceWorker::enter(HostState state) {
 }
 
 void DeviceWorker::read_retired() {
-  for (const auto& [batch, number, round] : retired_) {
+  for (const auto& [batch, number, round, moves] : retired_) {
     std::vector<RawCommand> commands = participant().device->take(batch);
+    if (moves) note_moved_bytes(commands);
     if (number >= 0 && round && is_measured(*round)) measure_round(commands);
     if (number >= 0 && run_.request.live) live_busy_ns_ += busy_of(commands).count();
     for (RawCommand& command : commands) command.round = round;
@@ -398,14 +405,29 @@ void DeviceWorker::read_retired() {
   retired_.clear();
 }
 
+// Counts what was sent to other devices; puts to its own memory only make room.
+void DeviceWorker::note_moved_bytes(std::span<const RawCommand> commands) {
+  const auto& places = run_.request.places;
+  const DeviceIndex place = self_.value < places.size() ? places[self_.value] : self_;
+  const std::lock_guard lock(run_.mutex);
+  for (const RawCommand& command : commands)
+    if (command.exchange && !command.exchange->arrives && command.exchange->peer != place)
+      run_.sample.migration->bytes += command.bytes;
+}
+
 void DeviceWorker::leave() {
   if (stage_ != Stage::lost) {
     read_retired();
     check_exchange();
   }
   std::erase_if(read_, [](const RawBatch& batch) { return batch.commands.empty(); });
-  participant().device->slow_down().end_sample();
+  SlowDown& slow_down = participant().device->slow_down();
+  const std::optional<Nanos> slowed =
+      slow_down.handicap().slows_always() ? std::nullopt : slow_down.from();
+  slow_down.end_sample();
   const std::lock_guard lock(run_.mutex);
+  if (slowed && *slowed < run_.sample.end)
+    run_.sample.slowed.push_back({self_, *slowed - run_.sample.begin});
   for (RawBatch& batch : read_) run_.sample.batches.push_back(std::move(batch));
   if (run_.sample.end > state_since_)
     spans_.push_back({self_, state_, state_since_, run_.sample.end});
@@ -435,6 +457,7 @@ bool DeviceWorker::enqueue_rounds() {
     }
     InFlight entry = last_round_;
     entry.enqueued = run_.backend.now();
+    entry.moves = false;
     entry.round = next_round_;
     next_round_ += iterative_->enqueue_rounds(entry.slice, next_round_, rounds_at_once(),
                                               participant().device->stream());
@@ -491,6 +514,7 @@ void DeviceWorker::move(const Slice& to) {
   InFlight entry = last_round_;
   const Slice from = entry.slice;
   entry.slice = to;
+  entry.moves = true;
   entry.round.reset();
   entry.enqueued = run_.backend.now();
   participant().program->interfaces().movable->move(from, to, next_round_,
@@ -517,6 +541,7 @@ bool DeviceWorker::is_checkpoint_due() const {
 void DeviceWorker::enqueue_checkpoint() {
   InFlight entry = last_round_;
   entry.enqueued = run_.backend.now();
+  entry.moves = false;
   entry.is_checkpoint = true;
   entry.round.reset();
   entry.completion = participant().program->interfaces().movable->checkpoint(

@@ -48,6 +48,7 @@ class DeviceWorker {
     bool rejected = false;     // only part of it was enqueued; its result is ignored
     bool goes_on = false;      // iterations of the slice follow
     std::uint32_t rounds = 0;  // iterations of the slice done when it is complete
+    bool moves = false;        // it moves state to new owners
     // It saves the state after these iterations, or downloads figures of them.
     bool is_checkpoint = false;
     std::optional<std::uint32_t> round{};  // iteration of its commands
@@ -76,6 +77,7 @@ class DeviceWorker {
   bool waits_for_rebalance();
   void move(const Slice& to);
   void measure_round(std::span<const RawCommand> commands);
+  void note_moved_bytes(std::span<const RawCommand> commands);
   static Nanos busy_of(std::span<const RawCommand> commands);
   bool is_checkpoint_due() const;
   void enqueue_checkpoint();
@@ -131,6 +133,7 @@ class DeviceWorker {
     BatchId batch;
     std::int32_t number = 0;
     std::optional<std::uint32_t> round{};
+    bool moves = false;
   };
   std::vector<Retired> retired_;
   std::vector<RawBatch> read_;

@@ -373,7 +373,8 @@ std::vector<ClockProbe> ClDevice::probe_clock(unsigned count) {
 
 SetupCost ClDevice::take_setup_cost() {
   SetupCost cost = setup_;
-  cost.allocated = state_->allocated;
+  cost.allocated = state_->memory.in_use();
+  cost.memory = state_->memory.take_peak();
   setup_ = {};
   return cost;
 }
@@ -381,8 +382,10 @@ SetupCost ClDevice::take_setup_cost() {
 Bytes ClDevice::free_memory() {
   const DriverCall inside(this);
   // allocate() goes no further than the total.
-  const Bytes held = std::min(state_->allocated, facts_.global_memory);
-  return std::min(free_device_memory(device_, facts_, *pool_.pool()), facts_.global_memory - held);
+  const Bytes held = std::min(state_->memory.in_use(), facts_.global_memory);
+  // Kept memory is freed as soon as it is needed.
+  return std::min(free_device_memory(device_, facts_, *pool_.pool()) + state_->memory.kept(),
+                  facts_.global_memory - held);
 }
 
 }  // namespace mgpu

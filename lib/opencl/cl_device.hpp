@@ -68,8 +68,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   const cl::CommandQueue& queue(CommandKind kind) const { return queues_[queue_of(kind)]; }
   bool may_be_in_flight() const { return state_->may_be_in_flight; }
   std::shared_ptr<const ClDeviceState> state() const { return state_; }
-  // Throws Error(out_of_memory) if `size` bytes cannot fit.
-  void refuse_beyond_memory(Bytes size) const;
+  // Frees kept memory until `size` bytes fit. Throws Error(out_of_memory) if they cannot.
+  void make_room(Bytes size);
   // Returns memory made elsewhere as a buffer of this device; `counted`: it counts as allocated
   // here.
   std::unique_ptr<Buffer> adopt(cl::Buffer memory, Bytes size, bool counted);
@@ -145,6 +145,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
 
   void open(const Handicap& handicap, std::shared_ptr<const PinnedRanges> pinned);
   void close() noexcept;
+  // Returns kept memory beyond `most` bytes, which the caller frees.
+  std::vector<cl::Buffer> evict_to(Bytes most);
   // Waits for a command outside of all batches.
   void wait_aside(const cl::Event& event, Nanos limit, WaitPolicy look = WaitPolicy::sleep);
   const cl::Program& program(std::string_view file, const std::string& options);

@@ -57,6 +57,7 @@ struct ClDevice::Handles {
   std::array<cl::CommandQueue, 3> queues;
   std::vector<ClBuiltProgram> programs;
   cl::Buffer probe_buffer;
+  std::vector<cl::Buffer> kept;
   std::vector<cl::Event> events;
   std::array<cl::Event, 3> latest;
   std::deque<Batch> batches;
@@ -85,6 +86,7 @@ ClDevice::ClDevice(Backend& backend, const Device& facts, const Handicap& handic
       pool_(std::move(pool)) {
   try {
     traits_.held = handicap.stalls();
+    state_->memory.keep(handicap.keeps_freed);
     open(handicap, std::move(pinned));
   } catch (const cl::Error& error) {
     close();
@@ -128,6 +130,8 @@ void ClDevice::close() noexcept {
     handles->queues = std::exchange(queues_, {});
     handles->programs = std::exchange(programs_, {});
     handles->probe_buffer = std::exchange(probe_buffer_, {});
+    state_->memory.keep(false);
+    handles->kept = evict_to(0);
     handles->events = std::exchange(aside_, {});
     handles->latest = std::exchange(latest_, {});
     handles->batches = std::exchange(batches_, {});
@@ -190,10 +194,22 @@ void ClDevice::wait_aside(const cl::Event& event, Nanos limit, WaitPolicy look) 
   aside_.pop_back();
 }
 
+std::vector<cl::Buffer> ClDevice::evict_to(Bytes most) {
+  const Bytes before = state_->memory.kept();
+  std::vector<cl::Buffer> evicted = state_->memory.evict_to(most);
+  pool_.pool()->allocated -= before - state_->memory.kept();
+  return evicted;
+}
+
 // Refuses an allocation beyond the total. Drivers that allocate on first use would fail inside a
 // sample; a CPU device would swap.
-void ClDevice::refuse_beyond_memory(Bytes size) const {
-  if (state_->allocated + size <= facts_.global_memory && size <= facts_.max_allocation) return;
+void ClDevice::make_room(Bytes size) {
+  const Bytes used = state_->memory.in_use() + size;
+  if (used <= facts_.global_memory && size <= facts_.max_allocation) {
+    const DriverCall inside(this);
+    evict_to(facts_.global_memory - used);  // frees what is returned
+    return;
+  }
   throw Error(ErrorKind::out_of_memory, "allocating " + std::to_string(size) + " bytes on " +
                                             facts_.id + " " + facts_.name + ": does not fit");
 }
@@ -203,13 +219,20 @@ std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
   const std::string what =
       "allocating " + std::to_string(size) + " bytes on " + facts_.id + " " + facts_.name;
   if (size == 0) throw Error(ErrorKind::internal, what);
-  refuse_beyond_memory(size);
+  if (auto kept = state_->memory.take(size)) {
+    pool_.pool()->allocated -= size;
+    setup_.alloc += host_now() - begin;
+    return std::make_unique<ClBuffer>(std::move(*kept), size, state_, pool_.pool(),
+                                      ClMemoryOrigin::device);
+  }
+  make_room(size);
   const DriverCall inside(this);
   try {
     stalls_.release_all();  // what follows would wait for them, and nothing polls meanwhile
     cl::Buffer memory(context_, CL_MEM_READ_WRITE, size);
     // Owns the memory from here on, and leaks it if the device hangs.
-    auto buffer = std::make_unique<ClBuffer>(memory, size, state_, pool_.pool());
+    auto buffer =
+        std::make_unique<ClBuffer>(memory, size, state_, pool_.pool(), ClMemoryOrigin::device);
     // The first use makes the driver allocate; this way it happens before any sample.
     cl::Event filled;
     queues_[1].enqueueFillBuffer(memory, cl_uchar{0}, 0, std::min<Bytes>(size, 4), nullptr,
@@ -219,6 +242,7 @@ std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
     setup_.alloc += host_now() - begin;
     return buffer;
   } catch (const cl::Error& error) {
+    if (!evict_to(0).empty()) return allocate(size);  // other processes took the rest
     throw allocation_failure(what, error.err());
   }
 }
@@ -226,7 +250,9 @@ std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
 Peer* ClDevice::peer() { return peer_; }
 
 std::unique_ptr<Buffer> ClDevice::adopt(cl::Buffer memory, Bytes size, bool counted) {
-  return std::make_unique<ClBuffer>(std::move(memory), size, state_, pool_.pool(), counted);
+  return std::make_unique<ClBuffer>(
+      std::move(memory), size, state_, pool_.pool(),
+      counted ? ClMemoryOrigin::elsewhere : ClMemoryOrigin::other_device);
 }
 
 void ClDevice::clear(Buffer& buffer) {

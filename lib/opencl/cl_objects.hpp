@@ -14,6 +14,7 @@
 
 #include "lib/base/name.hpp"
 #include "lib/exec/driver_call.hpp"
+#include "lib/exec/freed_memory.hpp"
 #include "lib/exec/leak.hpp"
 #include "lib/opencl/cl_common.hpp"
 #include "lib/opencl/cl_memory.hpp"
@@ -23,23 +24,28 @@ namespace mgpu {
 
 // State that a device shares with its buffers, which may outlive it.
 struct ClDeviceState {
-  Bytes allocated = 0;
+  FreedMemory<cl::Buffer> memory;
   // True for a device that was abandoned and may still be running: none of its objects is released.
   std::atomic<bool> may_be_in_flight = false;
 };
+
+// Origin of the memory of a buffer: allocated by the device, and perhaps kept when it is freed;
+// made elsewhere, but on the device; or of another device, which is not counted.
+enum class ClMemoryOrigin { device, elsewhere, other_device };
 
 // Buffer that counts in what its device and its pool have allocated for as long as it lives, except
 // for memory of another device.
 class ClBuffer final : public Buffer {
  public:
   ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<ClDeviceState> device,
-           std::shared_ptr<ClMemoryPool> pool, bool counted = true)
+           std::shared_ptr<ClMemoryPool> pool, ClMemoryOrigin origin)
       : memory_(std::move(memory)),
         size_(size),
-        counted_(counted ? size : 0),
+        counted_(origin == ClMemoryOrigin::other_device ? 0 : size),
+        may_be_kept_(origin == ClMemoryOrigin::device),
         device_(std::move(device)),
         pool_(std::move(pool)) {
-    device_->allocated += counted_;
+    device_->memory.add(counted_);
     pool_->allocated += counted_;
   }
   ~ClBuffer() override {
@@ -47,10 +53,13 @@ class ClBuffer final : public Buffer {
       leak(std::move(memory_));
       return;
     }
-    const DriverCall inside;
-    const cl::Buffer released = std::move(memory_);  // an assignment could throw
-    device_->allocated -= counted_;
+    device_->memory.remove(counted_);
+    std::optional<cl::Buffer> freed(std::move(memory_));  // an assignment could throw
+    if (may_be_kept_) freed = device_->memory.put(std::move(*freed), size_);
+    if (!freed) return;  // the device keeps it, and it stays allocated
     pool_->allocated -= counted_;
+    const DriverCall inside;
+    freed.reset();
   }
   Bytes size() const override { return size_; }
   const cl::Buffer& memory() const { return memory_; }
@@ -58,6 +67,7 @@ class ClBuffer final : public Buffer {
  private:
   cl::Buffer memory_;
   Bytes size_, counted_;
+  bool may_be_kept_;
   std::shared_ptr<ClDeviceState> device_;
   std::shared_ptr<ClMemoryPool> pool_;
 };

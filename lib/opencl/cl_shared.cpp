@@ -84,7 +84,7 @@ void ClSharedMemory::make_piece(std::span<ClDevice* const> devices, DeviceIndex 
   };
   if (!reached(PeerPath::direct) && !reached(PeerPath::host))
     return keep(device.value, own.resources().allocate(size_));
-  own.refuse_beyond_memory(size_);
+  own.make_room(size_);
   try {
     if (reached(PeerPath::direct)) {
       if (size_ > kMostImported) throw too_large(size_);

@@ -27,6 +27,8 @@ constexpr const char* kTie =
 // work: of five cases within 3 % on two and four H200, four took 4 to 13 % longer on fewer
 // (results/h200/predict-4-*.json of commit 1563308).
 constexpr double kNoLonger = 0.001;
+constexpr std::uint64_t kUnitsOfRule = 10'000;  // per device
+constexpr std::uint64_t kMostOfRule = 4;        // devices
 constexpr double kNoDifference = 0.01;  // smaller differences are not mentioned
 // Largest number of devices that is simulated: a sample of 1,024 takes 40 ms if shares are fixed,
 // and seconds otherwise.
@@ -107,6 +109,11 @@ class Chooser {
     choice.considered = considered_;
     choice.reasons = reasons(choice.chosen);
     return choice;
+  }
+
+  std::optional<Candidate> equal_on(std::size_t count) {
+    consider(*strategy_with(&StrategyTraits::equal_shares).info, std::min(count, order_.size()));
+    return considered_.empty() ? std::nullopt : std::optional(considered_.front());
   }
 
  private:
@@ -291,6 +298,11 @@ class Auto final : public Strategy {
 
 PlanChoice choose_plan(const PlanRequest& request, std::size_t least) {
   return Chooser(request).choose(least);
+}
+
+std::optional<Candidate> rule_of_thumb(const PlanRequest& request, std::uint64_t units) {
+  const std::uint64_t devices = std::clamp<std::uint64_t>(units / kUnitsOfRule, 1, kMostOfRule);
+  return Chooser(request).equal_on(static_cast<std::size_t>(devices));
 }
 
 std::unique_ptr<SliceSource> begin_chosen(const PlanChoice& choice, const PlanRequest& request,

@@ -3,6 +3,7 @@
 // prints the choice.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,11 @@ struct PlanChoice {
 // Throws Error(usage) if a device's rate is not known,
 // Error(unsupported) if no candidate can place the work.
 PlanChoice choose_plan(const PlanRequest& request, std::size_t least = 1);
+
+// Returns a rule of thumb's choice, to compare with: one device per 10,000 units of the work, at
+// least one and at most four, with equal shares. None if they cannot place the work. Throws what
+// choose_plan throws.
+std::optional<Candidate> rule_of_thumb(const PlanRequest& request, std::uint64_t units);
 
 // Begins the chosen strategy for the request that it was chosen for. Throws what Strategy::begin
 // throws.

@@ -100,6 +100,8 @@ Items Ledger::move_tail(DeviceIndex from, DeviceIndex to, Items at_most) {
   const Slice tail{begin, range->end};
   source.remove(tail);
   target.add(tail);
+  moved_ += tail.size();
+  account(from).moved += tail.size();
   return tail.size();
 }
 

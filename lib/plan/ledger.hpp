@@ -35,6 +35,9 @@ class Ledger {
   // Moves work that is not in flight from the tail of one device's own to another's: whole
   // granules, at most `at_most` items and one range at a time. Returns the number of moved items.
   Items move_tail(DeviceIndex from, DeviceIndex to, Items at_most);
+  // Return the number of items that move_tail() moved so far, in total and from a device.
+  Items moved() const { return moved_; }
+  Items moved_from(DeviceIndex device) const { return account(device).moved; }
   // Issue the front of the device's own work, or of the shared work: at most `at_most` items
   // rounded down to granules, and never more than the device takes at once. If results are combined
   // along a tree, pieces are up to a third smaller or larger to end evenly
@@ -91,6 +94,7 @@ class Ledger {
     Items first_limit = 0;  // estimated limit
     Items pipeline = 0;
     double rate = 0;  // estimated items/s; 0: not known
+    Items moved = 0;  // moved from its own work to that of others
     IntervalSet own, finished;
     std::vector<Flight> flights;
     bool can() const { return present && limit > 0; }
@@ -112,7 +116,7 @@ class Ledger {
   double merge_per_node_;  // in seconds
   IntervalSet shared_;
   std::vector<Account> accounts_;
-  Items finished_ = 0;
+  Items finished_ = 0, moved_ = 0;
   std::size_t flights_ = 0;
   // Numbers of present devices that can take a granule: those not in reserve, and those in reserve.
   std::size_t awake_[2] = {0, 0};

@@ -29,6 +29,8 @@ class QueueSource : public SliceSource {
   void lost(DeviceIndex device, std::span<const Slice> not_on_host) override;
   void joined(DeviceIndex device) override;
   std::vector<Items> first_shares() const override { return shares_; }
+  std::optional<Items> moved() const override { return ledger_.moved(); }
+  Items moved_from(DeviceIndex device) const override { return ledger_.moved_from(device); }
 
  protected:
   // Moves work between queues; called before a device is answered.

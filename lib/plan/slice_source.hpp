@@ -193,6 +193,10 @@ class SliceSource {
   // Returns, per device, the share that was set apart for it at the beginning, parts of which may
   // have moved since; empty if there are no such shares.
   virtual std::vector<Items> first_shares() const { return {}; }
+  // Returns how many items were moved so far from a device's own work to that of others, in total
+  // and by device; none: this source never moves work, as it reserves none or keeps shares.
+  virtual std::optional<Items> moved() const { return std::nullopt; }
+  virtual Items moved_from(DeviceIndex) const { return 0; }
   // Returns the partition of iterative work whose shares change between iterations
   // (lib/plan/rebalancer.hpp); null: shares do not change.
   virtual Rebalancer* rebalancer() { return nullptr; }

@@ -42,6 +42,10 @@ struct DeviceParts {
 };
 std::vector<DeviceParts> device_parts(const Timeline& timeline);
 
+// Returns by device the sum over its slices of the time from the start of a slice's first command
+// to the end of its last. Two slices in flight may overlap.
+std::vector<Nanos> slice_totals(const Timeline& timeline);
+
 // Returns per device why its time stamps cannot be right; empty if they can. A command must not end
 // before it began, and a kernel or a transfer of 1 MiB must take time, except on a virtual clock. A
 // command must lie inside the sample, up to the uncertainty of the device's clock plus 100 us (none
@@ -53,7 +57,8 @@ struct Metrics {
   std::optional<double> speedup, ideal_speedup, efficiency, balance, imbalance_percent,
       imbalance_derose_percent, karp_flatt, utilisation_stdev, overlap, comm_share, exchange_share,
       waiting_share, exchange_overlap, round_imbalance_percent, worst_round_imbalance_percent,
-      filling_share, period_ratio, sync_share, share_error, prediction_error, roofline_fraction;
+      filling_share, period_ratio, sync_share, share_error, prediction_error, roofline_fraction,
+      memory_used, memory_saved, moved_share, moving_share, adaptation_ms;
 };
 
 // `time` is the median T of the case. `alone` has the single-device baseline tau_i of each device

@@ -1,7 +1,9 @@
 // Divides one device's time into the parts of T, each measured on its own from commands and host
 // spans. metrics.cpp computes metrics from them.
 #include <algorithm>
+#include <map>
 #include <string>
+#include <utility>
 
 #include "lib/base/error.hpp"
 #include "lib/profile/intervals.hpp"
@@ -94,6 +96,19 @@ TimeSet add_commands(DeviceEvents events, DeviceParts& parts) {
 }
 
 }  // namespace
+
+std::vector<Nanos> slice_totals(const Timeline& timeline) {
+  std::map<std::pair<std::uint32_t, std::int32_t>, Interval> slices;  // by device and number
+  for (const Command& c : timeline.commands) {
+    if (c.slice < 0) continue;
+    const Interval interval = inside(timeline, c.started, c.ended);
+    Interval& whole = slices.try_emplace({c.device.value, c.slice}, interval).first->second;
+    whole = {std::min(whole.begin, interval.begin), std::max(whole.end, interval.end)};
+  }
+  std::vector<Nanos> totals(timeline.devices);
+  for (const auto& [slice, whole] : slices) totals[slice.first] += whole.end - whole.begin;
+  return totals;
+}
 
 std::vector<DeviceParts> device_parts(const Timeline& timeline) {
   std::vector<DeviceParts> parts(timeline.devices);

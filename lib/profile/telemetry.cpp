@@ -126,4 +126,15 @@ std::vector<TelemetryReading> readings_of_sample(const TelemetryTrack& track,
   return readings;
 }
 
+const TelemetryReading* throttling_begun(const TelemetryTrack& track, const TimeWindow& sample) {
+  const TelemetryReading* before = nullptr;
+  for (const TelemetryReading& reading : track.readings) {
+    if (reading.at > sample.end) break;
+    if (reading.at >= sample.begin && reading.throttle != 0)
+      return before != nullptr && before->throttle == 0 ? &reading : nullptr;
+    before = &reading;
+  }
+  return nullptr;
+}
+
 }  // namespace mgpu

@@ -135,6 +135,10 @@ TelemetryFigures summarise_telemetry(const TelemetryTrack& track,
 std::vector<TelemetryReading> readings_of_sample(const TelemetryTrack& track,
                                                  const TimeWindow& sample, Nanos reach);
 
+// Returns the first reading inside the sample that shows a clock held down, if the reading before
+// it does not; null: there is none.
+const TelemetryReading* throttling_begun(const TelemetryTrack& track, const TimeWindow& sample);
+
 // A reading in a record: `of` whom, `at` since the sample's begin.
 struct TelemetryPoint {
   std::string of;

@@ -74,7 +74,15 @@ const Description<ListedDevice>& description<ListedDevice>() {
        field<&D::device, &Device::id>("id",
                                       "platform:device, and .k after it for sub-device k; of node "
                                       "N of a run on several, N/ before it"),
-       spread<&D::device>(), field_as<WholeCapability, &D::capability>("capability")}};
+       spread<&D::device>(), field_as<WholeCapability, &D::capability>("capability"),
+       field_as<Real<0>, &D::utilisation>(
+           "utilisation",
+           "share of its time in which it is busy now; absent: not known, as of CPUs")
+           .in("1")
+           .if_any(),
+       field<&D::memory_used>("memory_used_bytes",
+                              "of its memory, by all processes; absent: not known, as of CPUs")
+           .if_any()}};
   return kDevice;
 }
 
@@ -337,12 +345,15 @@ const Description<ListedPlan>& description<ListedPlan>() {
        field<&P::choice, &PlanChoice::reasons>("reasons", "sentences"),
        field<&P::choice, &PlanChoice::considered>(
            "considered",
-           "all candidates, the best first; a candidate on N devices takes the N fastest ones")},
+           "all candidates, the best first; a candidate on N devices takes the N fastest ones"),
+       field<&P::by_rule>("rule_of_thumb",
+                          "equal shares on one device per 10,000 units of the size, at most four; "
+                          "null: they cannot place the work")},
       "Its other key is what --size counts in this suite (leaves; list suites: size_counts), with "
       "the size.",
       nullptr,
       nullptr,
-      R"({"minProperties": 10, "maxProperties": 10,
+      R"({"minProperties": 11, "maxProperties": 11,
           "additionalProperties": {"type": "integer", "minimum": 1}})"};
   return kPlan;
 }

@@ -20,6 +20,9 @@ struct ListedDevice {
   std::size_t rank = 0;  // position in the set
   Device device;
   std::optional<Capability> capability;
+  // When the list was made, by all processes; none: not known.
+  std::optional<double> utilisation{};
+  std::optional<Bytes> memory_used{};
 };
 
 // Pairs devices with their capabilities; both lists have the same length.
@@ -139,6 +142,7 @@ struct ListedPlan {
   PlanChoice choice;
   std::vector<Items> items;  // shares of these devices; empty: not known before the sample
   std::string bottleneck;    // a name of Bottleneck::name
+  std::optional<Candidate> by_rule;
 };
 
 std::string devices_json(const DevicesDocument& document);

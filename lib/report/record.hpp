@@ -57,7 +57,18 @@ struct PerDevice {
   std::optional<double> contention;
   double share = 0;        // items / all items
   double utilisation = 0;  // compute / T; meaningless if the parts are unknown
+  Nanos slice_total{};     // slice_totals(); meaningless if the parts are unknown
   Bytes bytes_resident = 0;
+  // Most bytes allocated at once for the case, and that as a share of the device's memory; none:
+  // not known, or nothing was allocated.
+  std::optional<Bytes> bytes_peak;
+  std::optional<double> memory_used;
+  // Share of the bytes of a device that does the whole problem alone that it does without.
+  std::optional<double> memory_saved;
+  struct Pool {  // of --memory-pool
+    std::uint64_t reused = 0, evicted = 0;
+  };
+  std::optional<Pool> pool;                   // none: freed memory was not kept
   std::optional<std::string> kernel_variant;  // if the suite has several: kernel, tile
   // Demand of the whole problem on it; none: not known, or it took no part.
   std::optional<Demand> demand;
@@ -167,6 +178,27 @@ struct RebalanceRecord {
   std::vector<Move> moves;
 };
 
+// Work that changed its device in one of `samples`.
+struct MigrationRecord {
+  std::size_t sample = 0;
+  std::vector<Items> first;  // items of each device at the sample's beginning
+  Items items = 0;
+  Bytes bytes = 0;  // data that was sent for that
+  Nanos time{};     // sum over the devices
+};
+
+// Words of AdaptationRecord::cause; the reasons of throttling follow a colon.
+inline constexpr const char *kSlowDownCause = "slow-down", *kThrottlingCause = "throttling";
+
+// A device that became slower during one of `samples`, and how soon work was moved away from it.
+struct AdaptationRecord {
+  std::size_t sample = 0;
+  std::string device;            // its id
+  std::string cause;             // "slow-down", "throttling: thermal"
+  Nanos at{};                    // since the sample's begin
+  std::optional<Nanos> latency;  // none: no work was moved away from it
+};
+
 inline constexpr const char* kLinksHost = "host";  // one end of a transfer, like a device's id
 
 // The part of a case of `links` that other cases do not have.
@@ -226,6 +258,10 @@ struct RunRecord {
   // Phases in sample_index, if items are stages of a pipeline on several devices.
   std::optional<ChainPhases> chain;
   std::vector<RebalanceRecord> rebalances;  // samples of the last run with rebalancing
+  // Samples of the last run in which work changed its device, or a device became slower under a
+  // strategy that may move work.
+  std::vector<MigrationRecord> migrations;
+  std::vector<AdaptationRecord> adaptations;
   Bottleneck bottleneck;
   VerifyRecord verify;
   std::vector<Fault> faults;

@@ -140,6 +140,11 @@ bool has_exchange_times(const PerDevice& of) {
   return of.parts.exchanges && (!of.parts.unknown.empty() || of.parts.exchange_times);
 }
 
+std::optional<Nanos> mean_slice(const PerDevice& of) {
+  if (of.slice_total <= Nanos{}) return std::nullopt;
+  return of.slice_total / std::max<std::int64_t>(of.parts.slices, 1);
+}
+
 template <auto... Path>
 Field<PerDevice> part(const char* name, const char* meaning = "") {
   return field<&PerDevice::parts, Path...>(name, meaning).null_unless(parts_known);
@@ -150,6 +155,15 @@ Field<PerDevice> exchange_part(const char* name, const char* meaning) {
 }
 
 }  // namespace
+
+template <>
+const Description<PerDevice::Pool>& description<PerDevice::Pool>() {
+  using Pool = PerDevice::Pool;
+  static const Description<Pool> kPool{
+      {field<&Pool::reused>("reuses", "buffers of the problem that were given kept memory"),
+       field<&Pool::evicted>("evictions", "pieces of kept memory that were freed to make room")}};
+  return kPool;
+}
 
 template <>
 const Description<PerDevice>& description<PerDevice>() {
@@ -214,12 +228,36 @@ const Description<PerDevice>& description<PerDevice>() {
                                                   "compute_ns / makespan of the sample")
            .in("1")
            .null_unless(parts_known),
+       field<&PerDevice::slice_total>("slices_total_ns",
+                                      "sum over its slices, each from the start of its first "
+                                      "command to the end of its last; two may overlap; absent: "
+                                      "it had none, or their times are not known")
+           .if_any(),
+       computed<mean_slice>("slice_mean_ns", "slices_total_ns / slices").if_any(),
        field<&PerDevice::parts, &DeviceParts::bytes_in>("bytes_in", "uploaded in the sample")
            .in("bytes"),
        field<&PerDevice::parts, &DeviceParts::bytes_out>("bytes_out", "downloaded in the sample")
            .in("bytes"),
        field<&PerDevice::bytes_resident>("bytes_resident", "device memory allocated for the case")
            .in("bytes"),
+       field<&PerDevice::bytes_peak>("bytes_peak",
+                                     "most device memory allocated at once for the case's problem, "
+                                     "kept memory included; absent: not known")
+           .in("bytes")
+           .if_any(),
+       field_as<Real<0>, &PerDevice::memory_used>(
+           "memory_used", "bytes_peak / memory of the device that it may use; absent: not known")
+           .in("1")
+           .if_any(),
+       field<&PerDevice::memory_saved>(
+           "memory_saved",
+           "1 - bytes_resident / bytes that the whole problem takes on one device alone; negative: "
+           "buffers of exchanges take more than is saved; absent: not known")
+           .in("1")
+           .if_any(),
+       field<&PerDevice::pool>(
+           "pool", "use of freed memory that was kept (--memory-pool); absent: none was")
+           .if_any(),
        field<&PerDevice::kernel_variant>("kernel_variant",
                                          "kernel and tile, where the suite has several")
            .if_any(),
@@ -345,6 +383,43 @@ const Description<RebalanceRecord>& description<RebalanceRecord>() {
        field<&RebalanceRecord::moves>("moves", "the rebalancings, in order")
            .with_schema(R"({"minItems": 1})")}};
   return kBorders;
+}
+
+template <>
+const Description<MigrationRecord>& description<MigrationRecord>() {
+  using Migration = MigrationRecord;
+  static const Description<Migration> kMigration{
+      {field<&Migration::sample>("sample", "its place in samples_ns"),
+       field<&Migration::first>("first", "items of each device at its beginning").in("items"),
+       field<&Migration::items>("items",
+                                "computed by another device than at first; of iterative work, all "
+                                "that changed their device at rebalancings")
+           .in("items"),
+       field<&Migration::bytes>("bytes",
+                                "state or data that was sent to the new devices; 0: each holds all "
+                                "inputs")
+           .in("bytes"),
+       field<&Migration::time>(
+           "time_ns",
+           "sum over the devices; of iterative work, from the decision to rebalance until the new "
+           "state was there; else the time in which the strategy decided who gets what")}};
+  return kMigration;
+}
+
+template <>
+const Description<AdaptationRecord>& description<AdaptationRecord>() {
+  using Adaptation = AdaptationRecord;
+  static const Description<Adaptation> kAdaptation{
+      {field<&Adaptation::sample>("sample", "its place in samples_ns"),
+       field<&Adaptation::device>("device", "the id of the one that became slower"),
+       field<&Adaptation::cause>("cause", "slow-down (--slow), or throttling: and its reasons"),
+       field_as<Moment, &Adaptation::at>(
+           "at_ns",
+           "when, since the sample's begin; throttling: of the first reading that shows it"),
+       field<&Adaptation::latency>(
+           "latency_ns",
+           "from then until work was first moved away from it; null: none was in this sample")}};
+  return kAdaptation;
 }
 
 template <>
@@ -765,6 +840,15 @@ const Description<RunRecord>& description<RunRecord>() {
                                      "which shares were rebalanced; absent: in none")
            .if_any()
            .with_schema(R"({"minItems": 1})"),
+       field<&RunRecord::migrations>("migrations",
+                                     "samples of the last run in which work changed its device, by "
+                                     "stealing or rebalancing; absent: in none")
+           .if_any(),
+       field<&RunRecord::adaptations>(
+           "adaptations",
+           "devices that became slower in mid-sample, in samples of the last run, under a strategy "
+           "that moves work; absent: none is known to")
+           .if_any(),
        group<RunRecord>(
            "bottleneck", "what limits the sample shown",
            {computed<[](const RunRecord& run) {

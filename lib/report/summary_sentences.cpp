@@ -6,11 +6,14 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <map>
 #include <set>
 #include <sstream>
+#include <utility>
 
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/base/stats.hpp"
 #include "lib/plan/strategy.hpp"
 #include "lib/report/case_name.hpp"
 #include "lib/report/fault_words.hpp"
@@ -193,6 +196,46 @@ void add_rebalancing(const RunGroup& group, std::vector<std::string>& remarks) {
       words += fmt::format(": {} -> {}", percentages(first.first),
                            percentages(first.moves.back().shares));
     remarks.push_back(words + '.');
+  }
+}
+
+// Returns "it was slowed down on purpose (--slow)", or "its clocks were held down (thermal)".
+std::string change_words(const std::string& cause) {
+  if (cause == kSlowDownCause) return "it was slowed down on purpose (--slow)";
+  const std::string reasons = cause.substr(std::min(cause.find(": "), cause.size() - 2) + 2);
+  return fmt::format("its clocks were held down by throttling ({})", reasons);
+}
+
+// Adds a sentence for each row and device that became slower in mid-sample: "adaptive moved work
+// away from device 0:1 in all 5 samples, 3.1 ms after its clocks were held down by throttling
+// (thermal)."
+void add_adaptations(const RunGroup& group, std::vector<std::string>& remarks) {
+  for (std::size_t k = 0; k < group.runs.size(); ++k) {
+    struct Answers {
+      std::size_t changes = 0;
+      std::vector<double> latencies;  // in nanoseconds
+    };
+    std::map<std::pair<std::string, std::string>, Answers> changes;  // by device and cause
+    for (const AdaptationRecord& change : group.runs[k]->adaptations) {
+      Answers& answers = changes[{change.device, change.cause}];
+      ++answers.changes;
+      if (change.latency) answers.latencies.push_back(static_cast<double>(change.latency->count()));
+    }
+    for (const auto& [what, answers] : changes) {
+      const std::size_t answered = answers.latencies.size();
+      const std::string where =
+          answered == 0 || answered == answers.changes
+              ? fmt::format("{} sample{}", answers.changes, answers.changes == 1 ? "" : "s")
+              : fmt::format("{} of {} samples", answered, answers.changes);
+      const std::string after =
+          answered == 0
+              ? " after"
+              : fmt::format(", {} after",
+                            format_duration(Nanos{std::llround(median(answers.latencies))}));
+      remarks.push_back(fmt::format("{} moved {} away from device {} in {}{} {}.", group.labels[k],
+                                    answered == 0 ? "no work" : "work", what.first, where, after,
+                                    change_words(what.second)));
+    }
   }
 }
 
@@ -472,6 +515,7 @@ std::vector<std::string> remarks_on(const RunGroup& group) {
     }
   }
   add_rebalancing(group, remarks);
+  add_adaptations(group, remarks);
   add_faults(group, remarks);
   return remarks;
 }

@@ -341,6 +341,20 @@ std::string devices_table(const RunGroup& group, const TableStyle& style) {
       });
   if (exchanges) columns.push_back({"exchange", "", true, 20});
   columns.push_back({"waiting", "", true, 0});
+  const bool pools = std::any_of(group.runs.begin(), group.runs.end(), [](const RunRecord* run) {
+    return std::any_of(run->per_device.begin(), run->per_device.end(),
+                       [](const PerDevice& p) { return p.pool.has_value(); });
+  });
+  for (const auto& [name, unit, importance] : {std::tuple{"slices", "", 16},
+                                               {"mean slice", "", 15},
+                                               {"utilisation", "%", 18},
+                                               {"memory", "%", 14},
+                                               {"saved", "%", 13}})
+    columns.push_back({name, unit, true, importance});
+  if (pools) {
+    columns.push_back({"reused", "", true, 12});
+    columns.push_back({"evicted", "", true, 11});
+  }
   std::vector<TextRow> rows;
   const std::vector<std::string> names = group.names();
   for (std::size_t k = 0; k < group.runs.size(); ++k) {
@@ -358,6 +372,18 @@ std::string devices_table(const RunGroup& group, const TableStyle& style) {
                    time(parts.compute),      time(parts.download)};
       if (exchanges) row.cells.push_back(time(parts.exchange));
       row.cells.push_back(time(shown_time(run) - parts.busy));
+      const PerDevice& mine = run.per_device[i];
+      const bool known = parts.unknown.empty();
+      row.cells.insert(
+          row.cells.end(),
+          {grouped(std::uint64_t{parts.slices}),
+           time(mine.slice_total / std::max<std::int64_t>(parts.slices, 1)),
+           number_cell(known ? std::optional(mine.utilisation) : std::nullopt, 1, 100),
+           number_cell(mine.memory_used, 1, 100), number_cell(mine.memory_saved, 1, 100)});
+      if (pools) {
+        row.cells.push_back(mine.pool ? grouped(mine.pool->reused) : "-");
+        row.cells.push_back(mine.pool ? grouped(mine.pool->evicted) : "-");
+      }
     }
   }
   if (rows.empty()) return "";

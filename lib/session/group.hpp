@@ -28,6 +28,7 @@ struct SessionDevice {
   bool reserve = false;  // not one of the set: opened when no device of the set is left
   bool lost = false;
   bool hung = false;      // failed by a timeout: it is not opened again
+  bool vanished = false;  // not found again: only another process can open it
   unsigned failures = 0;  // number of times it failed
   std::string lost_why;
 };
@@ -97,6 +98,7 @@ struct Prepared {
   Capacity capacity;
   std::unique_ptr<DeviceProgram> program;  // null: cannot take part, for capacity.reason
   SetupCost cost;
+  Bytes alone_bytes = 0;       // Workload::alone_bytes
   std::string kernel_variant;  // variant that the program uses
   Nanos upload{};              // time to upload resident inputs
   std::vector<ClockProbe> before, after;

@@ -75,6 +75,7 @@ void Group::prepare_device(std::size_t index) {
     device.take_setup_cost();
     mine.program = given_.workload.program(device.resources(), given_.mode, mine.capacity);
     mine.cost = device.take_setup_cost();
+    mine.alone_bytes = given_.workload.alone_bytes(device.resources().traits(), given_.mode);
     mine.kernel_variant = mine.program->kernel_variant();
     enqueued = true;
     if (SelfTested* const self_tested = mine.program->interfaces().self_tested)
@@ -375,7 +376,7 @@ bool Group::stopped() {
 void Group::finish() {
   for (std::size_t i = 0; i < given_.devices.size(); ++i) {
     Prepared& mine = result_.prepared[i];
-    if (is_usable(i)) probe_clock_again(i);
+    if (is_usable(i)) end_measurement(i);
     if (!mine.before.empty()) mine.clock = fit_clock(mine.before, mine.after);
   }
   release();
@@ -387,11 +388,18 @@ void Group::release() {
   exchange_.disconnect();
 }
 
-void Group::probe_clock_again(std::size_t index) {
+// Probes the clock again, and reads how much memory was allocated since the program was made.
+void Group::end_measurement(std::size_t index) {
   try {
     OpenDevice* const device = given_.devices[index].open.get();
-    attend(given_.backend, device,
-           [&] { result_.prepared[index].after = device->probe_clock(kClockProbes); });
+    Prepared& mine = result_.prepared[index];
+    attend(given_.backend, device, [&] {
+      mine.after = device->probe_clock(kClockProbes);
+      const MemoryPeak since = device->take_setup_cost().memory;
+      mine.cost.memory.bytes = std::max(mine.cost.memory.bytes, since.bytes);
+      mine.cost.memory.reused += since.reused;
+      mine.cost.memory.evicted += since.evicted;
+    });
   } catch (const Error& error) {
     mark_failed(index, error.kind(), error.what());
     if (error.kind() != ErrorKind::interrupted)

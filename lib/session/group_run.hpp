@@ -108,7 +108,7 @@ class Group {
   bool stopped();
   void agree_on_digests();
   void finish();
-  void probe_clock_again(std::size_t index);
+  void end_measurement(std::size_t index);
   std::size_t fewest_samples() const;
   StopRule stop_rule() const;  // with the samples that this group takes at least
 

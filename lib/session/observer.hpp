@@ -37,6 +37,9 @@ class SessionObserver {
   virtual void live(const LiveEvent&) {}
   // Called between samples, at this time, for the journal.
   virtual void noted(const JournalEntry&, Nanos) {}
+  // Called if there are other devices than before, which only another process can use: the session
+  // ends between two groups, incomplete.
+  virtual void found_devices() {}
   // Called with the number of finished groups when one ends: the next report recorded has all of
   // their rows.
   virtual void finished(std::size_t) {}

@@ -32,6 +32,11 @@ struct Continued {
   std::map<std::size_t, GroupJournal> under_way;  // unfinished groups, by number
 };
 
+// A device that another look at the machine finds.
+struct FoundDevice {
+  std::string identity, id, name;  // identity_of()
+};
+
 struct SessionOptions {
   std::vector<Problem> problems;
   // If given, problems have no sizes: each is made short, and gets a size within these limits just
@@ -74,6 +79,8 @@ struct SessionOptions {
   // File to which the workload's result is written (one problem only).
   std::optional<std::filesystem::path> result_file;
   std::optional<Continued> continued;  // none: this is the first run
+  // Looks for devices again before each group but the first. Null: the set stays as it is.
+  std::function<std::vector<FoundDevice>()> find_devices;
 };
 
 }  // namespace mgpu

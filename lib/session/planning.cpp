@@ -75,8 +75,9 @@ std::optional<Uncalibrated> first_uncalibrated(const SessionOptions& options) {
 }
 
 PlannedCase plan_case(const PlanRequest& request, const ItemUnit& unit) {
-  PlannedCase planned{request.mode, choose_plan(request), {}, unit, {}};
+  PlannedCase planned{request.mode, choose_plan(request), {}, unit, {}, {}};
   planned.bottleneck.name = "unknown";
+  planned.by_rule = rule_of_thumb(request, unit.count > 0 ? unit.count : request.items);
   if (request.devices.size() > kMostSimulated) {
     planned.shares = begin_chosen(planned.choice, request, {})->first_shares();
     return planned;

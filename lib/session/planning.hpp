@@ -19,6 +19,7 @@ struct PlannedCase {
   ItemUnit unit;              // of the shares
   // Bottleneck of a simulated sample; "unknown" if it was not simulated.
   Bottleneck bottleneck;
+  std::optional<Candidate> by_rule;  // rule_of_thumb
 };
 
 struct Uncalibrated {

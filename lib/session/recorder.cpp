@@ -1,6 +1,10 @@
 #include "lib/session/recorder.hpp"
 
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
 #include <algorithm>
+#include <cmath>
 #include <iterator>
 #include <numeric>
 
@@ -193,16 +197,20 @@ class Recorder {
     for (std::size_t k = 0; k < the_case.samples.size(); ++k)
       if (!the_case.samples[k].moves.empty())
         run.rebalances.push_back(rebalance_of(the_case, earlier + k, the_case.samples[k], set));
+    add_migrations(run, the_case, set);
     const std::vector<double> slower = contention(the_case, set);
     const bool separate = !given_.simulated && std::none_of(set.begin(), set.end(), [&](auto i) {
       return given_.devices[i].facts.is_cpu();
     });
     run.bottleneck = find_bottleneck(run.timeline, {given_.shape.items, given_.shape.granularity,
                                                     input.alone, slower, separate});
+    const std::vector<Nanos> slices = slice_totals(run.timeline);
     for (std::size_t n = 0; n < set.size(); ++n) {
-      run.per_device.push_back(per_device(run, the_case, parts[n], set[n]));
-      if (set.size() > 1 && !slower.empty()) run.per_device.back().contention = slower[n];
+      PerDevice& mine = run.per_device.emplace_back(per_device(run, the_case, parts[n], set[n]));
+      if (parts[n].unknown.empty()) mine.slice_total = slices[n];
+      if (set.size() > 1 && !slower.empty()) mine.contention = slower[n];
     }
+    add_memory(run);
     for (std::size_t k = 0; k < earlier; ++k)
       for (std::size_t n = 0; n < set.size(); ++n)
         run.per_device[n].busy_samples.push_back(busy_earlier(the_case, k, set[n]));
@@ -215,6 +223,90 @@ class Recorder {
     std::vector<TimeWindow> windows(earlier);  // empty windows, which no reading is near
     for (const RawSample& sample : the_case.samples) windows.push_back({sample.begin, sample.end});
     add_telemetry(run, windows, tracks_, cpus_only(the_case));
+    if (shown.migration) add_adaptations(run, the_case, windows);
+  }
+
+  // Returns the shares by participant of a case as shares by device of the set.
+  static std::vector<Items> by_device(const Case& the_case, const std::vector<Items>& shares,
+                                      std::span<const std::size_t> set) {
+    std::vector<Items> all(set.size());
+    for (std::size_t participant = 0;
+         participant < std::min(shares.size(), the_case.devices.size()); ++participant) {
+      const auto at = std::find(set.begin(), set.end(), the_case.devices[participant]);
+      if (at != set.end()) all[static_cast<std::size_t>(at - set.begin())] = shares[participant];
+    }
+    return all;
+  }
+
+  // Adds the samples in which work changed its device, and the metrics of the one that is shown.
+  void add_migrations(RunRecord& run, const Case& the_case,
+                      std::span<const std::size_t> set) const {
+    const std::size_t earlier = the_case.earlier_runs.size();
+    // Items that another device computes are uploaded there, and not where they were at first.
+    const double of_item = given_.mode.transfers() ? given_.cost.in_bytes : 0;
+    for (std::size_t k = 0; k < the_case.samples.size(); ++k) {
+      const RawSample& sample = the_case.samples[k];
+      if (!sample.migration) continue;
+      const auto& [items, sent, time] = *sample.migration;
+      const Bytes bytes =
+          given_.shape.rounds > 0
+              ? sent
+              : static_cast<Bytes>(std::llround(static_cast<double>(items) * of_item));
+      if (items > 0)
+        run.migrations.push_back(
+            {earlier + k, by_device(the_case, sample.first_shares, set), items, bytes, time});
+      if (earlier + k != run.sample_index || given_.shape.items == 0) continue;
+      run.metrics.moved_share =
+          static_cast<double>(items) / static_cast<double>(given_.shape.items);
+      if (const Nanos whole = sample.makespan() * static_cast<std::int64_t>(set.size());
+          whole > Nanos{})
+        run.metrics.moving_share = items > 0 ? seconds(time) / seconds(whole) : 0;
+    }
+  }
+
+  // Adds the devices that became slower in a sample, by --slow or by what telemetry shows.
+  void add_adaptations(RunRecord& run, const Case& the_case,
+                       std::span<const TimeWindow> windows) const {
+    const std::size_t earlier = the_case.earlier_runs.size();
+    std::vector<double> latencies;  // in milliseconds
+    const auto add = [&](std::size_t k, std::uint32_t participant, std::string cause, Nanos at) {
+      const auto& handovers = the_case.samples[k].handovers;
+      const auto first = std::find_if(handovers.begin(), handovers.end(), [&](const Handover& one) {
+        return one.from == DeviceIndex{participant} && one.at >= at;
+      });
+      AdaptationRecord& change = run.adaptations.emplace_back();
+      change = {earlier + k, given_.devices[the_case.devices[participant]].facts.id,
+                std::move(cause), at, std::nullopt};
+      if (first == handovers.end()) return;
+      change.latency = first->at - at;
+      latencies.push_back(seconds(*change.latency) * 1e3);
+    };
+    for (std::size_t k = 0; k < the_case.samples.size(); ++k) {
+      for (const SlowedDevice& slowed : the_case.samples[k].slowed)
+        add(k, slowed.device.value, kSlowDownCause, slowed.at);
+      for (std::uint32_t n = 0; n < the_case.devices.size(); ++n)
+        for (const TelemetryTrack& track : tracks_) {
+          if (track.of != given_.devices[the_case.devices[n]].facts.id) continue;
+          if (const auto begun = throttling_begun(track, windows[earlier + k]))
+            add(k, n,
+                fmt::format("{}: {}", kThrottlingCause,
+                            fmt::join(throttle_words(begun->throttle), ", ")),
+                begun->at - windows[earlier + k].begin);
+        }
+    }
+    if (!latencies.empty()) run.metrics.adaptation_ms = median(std::move(latencies));
+  }
+
+  static void add_memory(RunRecord& run) {
+    double saved = 0;
+    std::size_t known = 0;
+    for (const PerDevice& mine : run.per_device) {
+      if (mine.memory_used)
+        run.metrics.memory_used = std::max(run.metrics.memory_used.value_or(0), *mine.memory_used);
+      if (mine.memory_saved) saved += *mine.memory_saved, ++known;
+    }
+    if (known > 0 && known == run.per_device.size())
+      run.metrics.memory_saved = saved / static_cast<double>(known);
   }
 
   static void add_chain(RunRecord& run) {
@@ -229,18 +321,9 @@ class Recorder {
   // the set.
   static RebalanceRecord rebalance_of(const Case& the_case, std::size_t number,
                                       const RawSample& sample, std::span<const std::size_t> set) {
-    const auto by_device = [&](const std::vector<Items>& shares) {
-      std::vector<Items> all(set.size());
-      for (std::size_t participant = 0;
-           participant < std::min(shares.size(), the_case.devices.size()); ++participant) {
-        const auto at = std::find(set.begin(), set.end(), the_case.devices[participant]);
-        if (at != set.end()) all[static_cast<std::size_t>(at - set.begin())] = shares[participant];
-      }
-      return all;
-    };
-    RebalanceRecord record{number, by_device(sample.first_shares), {}};
+    RebalanceRecord record{number, by_device(the_case, sample.first_shares, set), {}};
     for (const Rebalance& move : sample.moves)
-      record.moves.push_back({move.round, by_device(move.shares)});
+      record.moves.push_back({move.round, by_device(the_case, move.shares, set)});
     return record;
   }
 
@@ -341,7 +424,23 @@ class Recorder {
     mine.utilisation = run.timeline.makespan > Nanos{}
                            ? seconds(parts.compute) / seconds(run.timeline.makespan)
                            : 0;
-    mine.bytes_resident = group_.prepared[i].cost.allocated;
+    const Prepared& prepared = group_.prepared[i];
+    mine.bytes_resident = prepared.cost.allocated;
+    if (const Bytes peak = prepared.cost.memory.bytes; peak > 0) {
+      mine.bytes_peak = peak;
+      if (const Bytes all =
+              limited(given_.devices[i].facts, given_.devices[i].handicap).global_memory;
+          all > 0)
+        mine.memory_used = static_cast<double>(peak) / static_cast<double>(all);
+    }
+    // What the workload does not plan, such as buffers of exchanges, it would also need alone.
+    if (mine.bytes_resident > 0 && prepared.alone_bytes > 0 && prepared.capacity.resident > 0) {
+      const double more = static_cast<double>(prepared.alone_bytes) -
+                          static_cast<double>(prepared.capacity.resident);
+      mine.memory_saved = more / (static_cast<double>(mine.bytes_resident) + more);
+    }
+    if (given_.devices[i].handicap.keeps_freed)
+      mine.pool = {prepared.cost.memory.reused, prepared.cost.memory.evicted};
     const auto& took_part = the_case.devices;
     if (i < given_.ceilings.size() && given_.ceilings[i] && given_.ceilings[i]->demand.any() &&
         std::find(took_part.begin(), took_part.end(), i) != took_part.end())

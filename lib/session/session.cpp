@@ -55,6 +55,38 @@ std::vector<SessionDevice> open_devices(Backend& backend, const SessionOptions& 
   return devices;
 }
 
+// Looks for devices again: those that vanished take no part from now on. Returns whether there are
+// others, which only another process can use.
+bool finds_others(const SessionOptions& options, std::span<SessionDevice> devices, Report& report,
+                  SessionObserver& observer) {
+  const std::vector<FoundDevice> found = options.find_devices();
+  const auto is_found = [&](const SessionDevice& device) {
+    return std::any_of(found.begin(), found.end(), [&](const FoundDevice& other) {
+      return other.identity == identity_of(device.facts);
+    });
+  };
+  for (SessionDevice& device : devices) {
+    if (device.lost || device.reserve || is_found(device)) continue;
+    device.lost = device.vanished = true;
+    device.lost_why = "it is not found any more";
+    report_failed(device, observer);
+    report.faults.push_back(
+        {device.facts.id, kind_of(ErrorKind::device), "find_devices", device.lost_why});
+    leak(std::move(device.open));
+  }
+  bool others = false;
+  for (const FoundDevice& other : found) {
+    const auto known = std::find_if(devices.begin(), devices.end(), [&](const auto& device) {
+      return other.identity == identity_of(device.facts);
+    });
+    if (known != devices.end() && !known->vanished) continue;
+    observer.warning("device " + other.id + " " + other.name +
+                     (known == devices.end() ? " is new" : " is there again"));
+    others = true;
+  }
+  return others;
+}
+
 void take_cached_variants(Workload& workload, const std::map<std::string, std::string>& variants,
                           std::span<const SessionDevice> devices, SessionObserver& observer) {
   std::vector<std::string> warnings;
@@ -273,6 +305,12 @@ Report run_session(Backend& backend, const SessionOptions& options, Report repor
         note_digests(digests,
                      std::span(report.runs).subspan(number++ * rows_of_a_group, rows_of_a_group));
         continue;
+      }
+      if (options.find_devices && number > finished &&
+          finds_others(options, std::span(devices).first(in_set(devices)), report, observer)) {
+        observer.found_devices();
+        interrupted = true;
+        break;
       }
       const GroupRequest request{backend,   executor,           options, problem, mode,
                                  *workload, used.memory_in_use, devices, rates,   digests,

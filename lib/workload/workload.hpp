@@ -129,6 +129,13 @@ class Workload {
   virtual WorkloadInterfaces interfaces() { return {}; }
   virtual const Shape& shape() const = 0;
   virtual Capacity capacity(const DeviceTraits& device, Mode mode) const = 0;
+  // Returns the device memory of a program that does the whole problem alone on such a device if
+  // its memory were no limit; 0: it cannot, whatever its memory.
+  virtual Bytes alone_bytes(const DeviceTraits& device, Mode mode) const {
+    DeviceTraits roomy = device;
+    roomy.global_memory = roomy.max_allocation = Bytes{1} << 50;
+    return capacity(roomy, mode).resident;
+  }
   // Returns nothing by default: no fraction of a roofline is recorded then.
   virtual Demand demand(const DeviceTraits&) const { return {}; }
   // Makes the device's program for slices of at most `capacity.fits` items. Throws
@@ -236,6 +243,7 @@ struct SuiteInfo {
   std::vector<Mode> modes = {Mode::resident, Mode::end_to_end};
   std::size_t inputs = 1;         // most files that --input takes
   std::string input;              // content of those files, for people
+  bool input_folders = false;     // --input may also name a folder
   bool measures_nothing = false;  // size 0 has a result, too
   // Whether its workloads have variants for `calibrate --tune`.
   bool has_kernel_variants = false;

@@ -21,6 +21,10 @@ class LbmWorkload final : public CheckpointedWorkload<Problem>, public Tunable {
   }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
+  Bytes alone_bytes(const DeviceTraits&, Mode mode) const override {
+    const Lattice all = lattice_of(problem_, {});
+    return bytes_on_device(problem_, all, planes_of_file(problem_, all, mode)).all;
+  }
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override;
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;

@@ -81,10 +81,7 @@ std::uint64_t count_in_file(const std::filesystem::path& file, Remainder remaind
 }
 
 Bytes bytes_of_leaves(std::uint64_t count) {
-  // This power of two is so far below the address space that sums of a few buffers and paddings
-  // cannot overflow.
-  constexpr std::uint64_t limit = std::uint64_t{1} << 56;
-  if (count > limit)
+  if (count > most_leaves)
     throw Error(ErrorKind::usage, "--size: at most 2^56 leaves, not " + std::to_string(count));
   return count * digest_bytes;
 }

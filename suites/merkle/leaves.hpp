@@ -56,6 +56,10 @@ class Leaves {
 // Remainder::refuse.
 std::uint64_t count_in_file(const std::filesystem::path& file, Remainder remainder);
 
+// This power of two is so far below the address space that sums of a few buffers and paddings
+// cannot overflow.
+constexpr std::uint64_t most_leaves = std::uint64_t{1} << 56;
+
 // Returns the size of the leaves. Throws Error(usage) for counts beyond the address space.
 Bytes bytes_of_leaves(std::uint64_t count);
 

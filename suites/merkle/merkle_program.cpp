@@ -58,39 +58,37 @@ void MerkleProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
     stream.upload(leaves, 0, workload_.leaves().bytes(begin, end));
   const std::uint64_t buffer_start = mode_ == Mode::resident ? 0 : begin;
   for (Items item = slice.begin; item < slice.end; item += layout_.piece) {
-    const std::uint64_t first = geometry.first_leaf(item),
-                        last = geometry.first_leaf(std::min(slice.end, item + layout_.piece));
+    const Items item_end = std::min(slice.end, item + layout_.piece);
     const std::uint32_t unused_bits =
-        last == geometry.leaves ? workload_.leaves().unused_bits() : 0;
-    reduce_piece(leaves, first - buffer_start, last - first, unused_bits, item, stream);
+        item_end == geometry.items ? workload_.leaves().unused_bits() : 0;
+    reduce_piece(leaves, geometry.first_leaf(item) - buffer_start, unused_bits, item, item_end,
+                 stream);
   }
   pending_.push_back({slice.begin, slice.end});
   owned_.push_back({slice.begin, slice.end});
 }
 
-// Reduces leaves first .. first + count - 1 of `leaves` to the roots of the items from first_item
-// on; the last leaf leaves `unused_bits` of its 256 bits unused. Launches are in order, so the next
-// piece may use the scratch buffers again. With no leaves, the launches have nothing to do.
-void MerkleProgram::reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count,
-                                 std::uint32_t unused_bits, Items first_item, Stream& stream) {
+// Reduces items begin .. end - 1, whose leaves begin at `first` of `leaves`, to their roots; the
+// last leaf leaves `unused_bits` of its 256 bits unused. Launches are in order, so the next piece
+// may use the scratch buffers again. With no leaves, the launches have nothing to do.
+void MerkleProgram::reduce_piece(Buffer& leaves, std::uint64_t first, std::uint32_t unused_bits,
+                                 Items begin, Items end, Stream& stream) {
   Buffer* in = &leaves;
-  std::uint64_t nodes = count;
+  const std::vector<Segments> all = segments(traits_, passes_, workload_.geometry(), begin, end);
   for (std::size_t i = 0; i < passes_.size(); ++i) {
-    const Pass& pass = passes_[i];
     const bool last = i + 1 == passes_.size();
-    const std::uint64_t a_group = std::uint64_t{pass.group ? 1 : lanes(traits_)} << pass.levels;
     Buffer* out = last ? item_roots_.get() : scratch_[i % 2].get();
-    launch(pass, *in, *out, i == 0 ? first : 0, nodes, last ? first_item : 0,
-           std::max<std::uint64_t>(1, ceil_div(nodes, a_group)), stream, i == 0 ? unused_bits : 0);
-    nodes = (nodes + (std::uint64_t{1} << pass.levels) - 1) >> pass.levels;
+    launch(passes_[i], all[i], *in, *out, i == 0 ? first : 0, last ? begin : 0, stream,
+           i == 0 ? unused_bits : 0);
     in = out;
   }
 }
 
-void MerkleProgram::launch(const Pass& pass, Buffer& in, Buffer& out, std::uint64_t first,
-                           std::uint64_t count, std::uint64_t out_first, std::uint64_t groups,
-                           Stream& stream, std::uint32_t unused_bits) {
+void MerkleProgram::launch(const Pass& pass, const Segments& segments, Buffer& in, Buffer& out,
+                           std::uint64_t first, std::uint64_t out_first, Stream& stream,
+                           std::uint32_t unused_bits) {
   const std::uint32_t levels = pass.levels, flags = pass.flags, one = 1;
+  const std::uint64_t groups = segments.groups * segments.count;
   if (pass.group) {
     // Half as many work-items as the largest tree has nodes would all work only on its first level.
     // Fewer than 32 take as many lanes of a GPU as 32, and implementations that compile a kernel
@@ -103,45 +101,74 @@ void MerkleProgram::launch(const Pass& pass, Buffer& in, Buffer& out, std::uint6
         std::min({traits_.max_work_group, most, std::max<std::size_t>(half, 32)});
     const LocalBytes digests{digest_bytes << (levels > 1 ? levels - 1 : 0)};
     stream.launch(*group_, grid_of(groups * local, local),
-                  {&in, &out, tasks_.get(), count, out_first, levels, flags, one, digests});
+                  {&in, &out, tasks_.get(), segments.full, segments.last, segments.in_stride,
+                   segments.per_tree, segments.first, out_first, levels, flags, one, digests});
     return;
   }
   const std::size_t local = traits_.cpu ? 1 : std::min<std::size_t>(traits_.max_work_group, 128);
-  const std::size_t global = round_up(groups, local);
-  stream.launch(
-      *reduce_, grid_of(global, local),
-      {&in, &out, tasks_.get(), first, count, out_first, levels, flags, one, unused_bits});
+  stream.launch(*reduce_, grid_of(groups, local),
+                {&in, &out, tasks_.get(), first, segments.full, segments.last, segments.in_stride,
+                 segments.groups, segments.count, segments.per_tree, segments.first, out_first,
+                 segments.out_stride, levels, flags, one, unused_bits});
 }
 
-Completion MerkleProgram::collect(Stream& stream) {
-  nodes_collected_.clear();
-  task_words_.clear();
-  const Geometry& geometry = workload_.geometry();
-  if (geometry.leaves > 0) {
-    for (const Range& range : coalesce(pending_)) {
-      for (const TreeNode& node : cover(range.begin, range.end, geometry.items)) {
-        nodes_collected_.push_back(node);
-        task_words_.push_back(static_cast<std::uint32_t>(node.begin()));
-        task_words_.push_back(static_cast<std::uint32_t>(node.end(geometry.items) - node.begin()));
-      }
-    }
-  }
-  pending_.clear();
-  if (nodes_collected_.empty()) return {};
+// Reduces each of `tasks_`, (first, count) of rows, to one row of `nodes_`.
+void MerkleProgram::launch_tasks(Buffer& rows, std::uint32_t flags, Stream& stream) {
   std::uint32_t largest = 1;
   for (std::size_t i = 1; i < task_words_.size(); i += 2)
     largest = std::max(largest, task_words_[i]);
   stream.upload(*tasks_, 0, bytes_of(task_words_));
-  launch({!traits_.cpu, std::max(1u, ceil_log2(largest)), tasks}, *item_roots_, *nodes_, 0,
-         geometry.items, 0, nodes_collected_.size(), stream);
-  node_words_.resize(nodes_collected_.size() * words_per_digest);
+  Segments all;
+  all.full = all.last = workload_.geometry().items;
+  all.groups = task_words_.size() / 2;
+  launch({!traits_.cpu, std::max(1u, ceil_log2(largest)), flags | tasks}, all, rows, *nodes_, 0, 0,
+         stream);
+  node_words_.resize(all.groups * words_per_digest);
   stream.download(*nodes_, 0, bytes_of(node_words_));
+}
+
+// Brings the roots of whole trees as they are, and those of items as the nodes that cover them.
+Completion MerkleProgram::collect(Stream& stream) {
+  collected_.clear();
+  const Geometry& geometry = workload_.geometry();
+  const std::vector<Range> ranges =
+      geometry.leaves == 0 ? std::vector<Range>{} : coalesce(pending_);
+  pending_.clear();
+  if (geometry.per_tree == 1) {
+    node_words_.resize(geometry.items * words_per_digest);
+    for (const Range& range : ranges) {
+      stream.download(
+          *item_roots_, range.begin * digest_bytes,
+          bytes_of(node_words_)
+              .subspan(collected_.size() * digest_bytes, (range.end - range.begin) * digest_bytes));
+      for (Items tree = range.begin; tree < range.end; ++tree) collected_.push_back({tree, {}, {}});
+    }
+  } else {
+    task_words_.clear();
+    for (const Range& range : ranges) collect_cover(range);
+    if (!collected_.empty()) launch_tasks(*item_roots_, 0, stream);
+  }
+  if (collected_.empty()) return {};
   return [this] {
-    std::vector<Partial> partials;
-    for (std::size_t i = 0; i < nodes_collected_.size(); ++i)
-      partials.push_back({nodes_collected_[i], digest_at(node_words_, i)});
-    workload_.add_partials(partials);
+    for (std::size_t i = 0; i < collected_.size(); ++i)
+      collected_[i].digest = digest_at(node_words_, i);
+    workload_.add_partials(collected_);
   };
+}
+
+// Adds the nodes of each tree that cover its part of the range, and their tasks.
+void MerkleProgram::collect_cover(const Range& range) {
+  const Items per_tree = workload_.geometry().per_tree;
+  for (Items begin = range.begin; begin < range.end;) {
+    const std::uint64_t tree = begin / per_tree;
+    const Items first = tree * per_tree, end = std::min(range.end, first + per_tree);
+    for (const TreeNode& node : cover(begin - first, end - first, per_tree)) {
+      collected_.push_back({tree, node, {}});
+      task_words_.push_back(u32(first + node.begin()));
+      task_words_.push_back(u32(node.end(per_tree) - node.begin()));
+    }
+    begin = end;
+  }
 }
 
 Completion MerkleProgram::publish(Stream& stream) {
@@ -180,10 +207,9 @@ Completion MerkleProgram::merge(Stream& stream) {
     row_words_[items * words_per_digest + at] = partial.node.level;
   }
   stream.upload(*rows_, 0, bytes_of(row_words_));
-  launch({true, std::max(1u, ceil_log2(items)), covered}, *rows_, *nodes_, 0, items, 0, 1, stream);
-  node_words_.resize(words_per_digest);
-  stream.download(*nodes_, 0, bytes_of(node_words_));
-  return [this] { workload_.set_root(digest_at(node_words_, 0)); };
+  task_words_ = {0, u32(items)};
+  launch_tasks(*rows_, covered, stream);
+  return [this] { workload_.set_roots({digest_at(node_words_, 0)}); };
 }
 
 }  // namespace mgpu::merkle

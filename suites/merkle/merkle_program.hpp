@@ -23,11 +23,13 @@ class MerkleProgram : public DeviceProgram, public MergingProgram {
   Completion merge(Stream& stream) override;
 
  private:
-  void reduce_piece(Buffer& leaves, std::uint64_t first, std::uint64_t count,
-                    std::uint32_t unused_bits, Items first_item, Stream& stream);
-  void launch(const Pass& pass, Buffer& in, Buffer& out, std::uint64_t first, std::uint64_t count,
-              std::uint64_t out_first, std::uint64_t groups, Stream& stream,
+  void reduce_piece(Buffer& leaves, std::uint64_t first, std::uint32_t unused_bits, Items begin,
+                    Items end, Stream& stream);
+  void launch(const Pass& pass, const Segments& segments, Buffer& in, Buffer& out,
+              std::uint64_t first, std::uint64_t out_first, Stream& stream,
               std::uint32_t unused_bits = 0);
+  void launch_tasks(Buffer& rows, std::uint32_t flags, Stream& stream);
+  void collect_cover(const Range& range);
 
   MerkleWorkload& workload_;
   const DeviceTraits traits_;
@@ -39,7 +41,7 @@ class MerkleProgram : public DeviceProgram, public MergingProgram {
 
   std::vector<Range> pending_, owned_;  // items enqueued since the last collect; since prepare
   // Host memory of transfers in flight.
-  std::vector<TreeNode> nodes_collected_;
+  std::vector<Partial> collected_;  // without their digests until these are here
   std::vector<std::uint32_t> task_words_, row_words_, node_words_, published_words_;
 };
 

@@ -6,6 +6,7 @@
 #include "lib/base/error.hpp"
 #include "lib/workload/parallel_for.hpp"
 #include "lib/workload/result_file.hpp"
+#include "suites/common/sha256_hex.hpp"
 #include "suites/merkle/merkle_program.hpp"
 #include "suites/merkle/passes.hpp"
 #include "suites/merkle/reference.hpp"
@@ -16,26 +17,31 @@ namespace mgpu::merkle {
 Shape shape_of(const Geometry& geometry) {
   Shape shape;
   shape.items = geometry.items;
-  shape.unit = {"leaves", geometry.leaves};
-  shape.ops = geometry.leaves == 0 ? 0 : static_cast<double>(geometry.leaves - 1);
+  shape.unit = {"leaves", geometry.all_leaves()};
+  shape.ops = static_cast<double>(geometry.trees) *
+              (geometry.leaves == 0 ? 0 : static_cast<double>(geometry.leaves - 1));
   shape.rate_unit = "nodes/s";
-  shape.cost.in_bytes = static_cast<double>(digest_bytes << geometry.height);
+  shape.bytes_in = geometry.all_leaves() * digest_bytes;
+  shape.bytes_out = geometry.trees * digest_bytes;
+  shape.spread_cost();
   shape.cost.out_bytes = digest_bytes;
-  shape.cost.ops = shape.ops / static_cast<double>(geometry.items);
-  shape.bytes_in = geometry.leaves * digest_bytes;
-  shape.bytes_out = digest_bytes;
   return shape;
 }
 
-MerkleWorkload::MerkleWorkload(TreeKind kind, Leaves leaves, unsigned host_threads)
+MerkleWorkload::MerkleWorkload(TreeKind kind, Leaves leaves, unsigned host_threads,
+                               std::uint64_t trees)
     : kind_(kind),
       leaves_(std::move(leaves)),
       host_threads_(host_threads),
-      geometry_(Geometry::of(leaves_.count())),
+      geometry_(Geometry::of(leaves_.count() / trees, trees)),
       shape_(shape_of(geometry_)),
-      partials_(geometry_.items),
       item_roots_(geometry_.items) {
-  shape_.merge.tree = true;
+  if (geometry_.per_tree == 1) {
+    whole_trees_.resize(trees);
+  } else {
+    partials_.assign(trees, PartialTree(geometry_.per_tree));
+  }
+  shape_.merge.tree = trees == 1;
 }
 
 Capacity MerkleWorkload::capacity(const DeviceTraits& device, Mode mode) const {
@@ -61,14 +67,21 @@ std::unique_ptr<DeviceProgram> MerkleWorkload::program(DeviceResources& device, 
 
 void MerkleWorkload::begin_sample() {
   const std::scoped_lock lock(mutex_);
-  partials_.clear();
+  for (PartialTree& tree : partials_) tree.clear();
+  whole_trees_.assign(whole_trees_.size(), std::nullopt);
   item_roots_.assign(item_roots_.size(), std::nullopt);
-  root_.reset();
+  roots_.clear();
 }
 
 void MerkleWorkload::add_partials(std::span<const Partial> partials) {
   const std::scoped_lock lock(mutex_);
-  for (const Partial& partial : partials) partials_.set(partial.node, partial.digest);
+  for (const Partial& partial : partials) {
+    if (partials_.empty()) {
+      whole_trees_.at(partial.tree) = partial.digest;
+    } else {
+      partials_.at(partial.tree).set(partial.node, partial.digest);
+    }
+  }
 }
 
 void MerkleWorkload::add_item_roots(Items first, std::span<const Digest> roots) {
@@ -79,8 +92,8 @@ void MerkleWorkload::add_item_roots(Items first, std::span<const Digest> roots) 
 std::vector<Partial> MerkleWorkload::frontier() const {
   const std::scoped_lock lock(mutex_);
   std::vector<Partial> partials;
-  for (const TreeNode& node : partials_.frontier())
-    partials.push_back({node, *partials_.find(node)});
+  for (const TreeNode& node : partials_.front().frontier())
+    partials.push_back({0, node, *partials_.front().find(node)});
   return partials;
 }
 
@@ -91,7 +104,7 @@ void MerkleWorkload::rehearse_merge(std::size_t parts) {
 }
 
 bool MerkleWorkload::merge_on_device(const DeviceTraits& best, Nanos per_part) const {
-  if (best.cpu || geometry_.leaves == 0) return false;
+  if (best.cpu || partials_.empty()) return false;
   // An H200 takes 2.3 us (its latency) per level, and about 200 us for upload, launch and download.
   const double host_us = 1e6 * seconds(per_part) * static_cast<double>(frontier().size() - 1);
   return host_us > 200 + 2.3 * ceil_log2(geometry_.items);
@@ -99,29 +112,58 @@ bool MerkleWorkload::merge_on_device(const DeviceTraits& best, Nanos per_part) c
 
 void MerkleWorkload::merge() {
   const std::scoped_lock lock(mutex_);
-  root_ = geometry_.leaves == 0 ? sha256({}) : combine(kind_, partials_);
+  roots_.resize(geometry_.trees);
+  if (geometry_.leaves == 0) {
+    std::fill(roots_.begin(), roots_.end(), sha256({}));
+    return;
+  }
+  for (std::size_t tree = 0; tree < roots_.size(); ++tree) {
+    if (!partials_.empty()) {
+      roots_[tree] = combine(kind_, partials_[tree]);
+    } else if (whole_trees_[tree]) {
+      roots_[tree] = *whole_trees_[tree];
+    } else {
+      throw Error(ErrorKind::internal, "merge: tree " + std::to_string(tree) + " has no result");
+    }
+  }
 }
 
-void MerkleWorkload::set_root(const Digest& root) { root_ = root; }
+void MerkleWorkload::set_roots(std::vector<Digest> roots) { roots_ = std::move(roots); }
 
+// One root is its own digest; that of many is the SHA-256 of all, one after the other.
 std::string MerkleWorkload::digest() const {
-  if (!root_) throw Error(ErrorKind::internal, "merkle: no root before merge()");
-  return hex(*root_);
+  if (roots_.empty()) throw Error(ErrorKind::internal, "merkle: no root before merge()");
+  return roots_.size() == 1 ? hex(roots_.front()) : sha256_hex(std::as_bytes(std::span(roots_)));
 }
 
 Verdict MerkleWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};
-  if (!root_) throw Error(ErrorKind::internal, "merkle: no root before merge()");
+  if (roots_.empty()) throw Error(ErrorKind::internal, "merkle: no root before merge()");
   return level == VerifyLevel::full ? verify_full() : verify_sample(seed);
 }
 
 Verdict MerkleWorkload::verify_full() {
-  if (!reference_root_)
-    reference_root_ = reference_root(kind_, leaves_.content(0, leaves_.count()), host_threads_);
-  Verdict verdict{Verdict::Status::passed, "the whole tree from its leaves, by OpenSSL", ""};
-  if (*root_ != *reference_root_) {
+  const std::uint64_t trees = geometry_.trees;
+  if (reference_roots_.empty()) {
+    reference_roots_.resize(trees);
+    const auto threads_each = static_cast<unsigned>(host_threads_ / trees);
+    parallel_for(trees, host_threads_, [&](std::uint64_t tree) {
+      const std::uint64_t first = tree * geometry_.leaves;
+      reference_roots_[tree] = reference_root(
+          kind_, leaves_.content(first, first + geometry_.leaves), std::max(1u, threads_each));
+    });
+  }
+  Verdict verdict{Verdict::Status::passed,
+                  trees == 1
+                      ? "the whole tree from its leaves, by OpenSSL"
+                      : "all " + std::to_string(trees) + " trees from their leaves, by OpenSSL",
+                  ""};
+  for (std::uint64_t tree = 0; tree < trees; ++tree) {
+    if (roots_[tree] == reference_roots_[tree]) continue;
     verdict.status = Verdict::Status::failed;
-    verdict.message = "root " + hex(*root_) + ", OpenSSL says " + hex(*reference_root_);
+    verdict.message = (trees == 1 ? "root " : "tree " + std::to_string(tree) + " has the root ") +
+                      hex(roots_[tree]) + ", OpenSSL says " + hex(reference_roots_[tree]);
+    break;
   }
   return verdict;
 }
@@ -129,6 +171,12 @@ Verdict MerkleWorkload::verify_full() {
 Digest MerkleWorkload::item_by_reference(Items item) const {
   return reference_root(
       kind_, leaves_.content(geometry_.first_leaf(item), geometry_.first_leaf(item + 1)), 1);
+}
+
+std::string MerkleWorkload::name_of(Items item) const {
+  std::string name = "subtree " + std::to_string(item % geometry_.per_tree);
+  if (geometry_.trees > 1) name += " of tree " + std::to_string(item / geometry_.per_tree);
+  return name;
 }
 
 // Checks a few item roots against their leaves, and everything above the items. A wrong item is
@@ -161,21 +209,28 @@ Verdict MerkleWorkload::verify_sample(std::uint64_t seed) {
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     if (nodes[chosen[i]] == expected[i]) continue;
     verdict.status = Verdict::Status::failed;
-    verdict.message = "subtree " + std::to_string(chosen[i]) + " is " + hex(nodes[chosen[i]]) +
-                      ", OpenSSL says " + hex(expected[i]);
+    verdict.message =
+        name_of(chosen[i]) + " is " + hex(nodes[chosen[i]]) + ", OpenSSL says " + hex(expected[i]);
     return verdict;
   }
-  const Digest top = reference_top(kind_, nodes);
-  if (*root_ != top) {
+  for (std::uint64_t tree = 0; tree < geometry_.trees; ++tree) {
+    const Items per_tree = geometry_.per_tree;
+    const Digest top = reference_top(kind_, std::span(nodes).subspan(tree * per_tree, per_tree));
+    if (roots_[tree] == top) continue;
     verdict.status = Verdict::Status::failed;
-    verdict.message = "root " + hex(*root_) + ", OpenSSL combines the subtrees to " + hex(top);
+    verdict.message = "root " + hex(roots_[tree]) + ", OpenSSL combines the subtrees" +
+                      (geometry_.trees > 1 ? " of tree " + std::to_string(tree) : "") + " to " +
+                      hex(top);
+    break;
   }
   return verdict;
 }
 
 void MerkleWorkload::write_result(const std::filesystem::path& file) const {
-  const std::string text = digest() + "\n";
-  write_result_file(file, [&](std::ostream& out) { out << text; });
+  if (roots_.empty()) throw Error(ErrorKind::internal, "merkle: no root before merge()");
+  write_result_file(file, [&](std::ostream& out) {
+    for (const Digest& root : roots_) out << hex(root) << '\n';
+  });
 }
 
 }  // namespace mgpu::merkle

@@ -1,4 +1,4 @@
-// One Merkle tree as a Workload: what devices hand over, how it is merged, and how the root is
+// Merkle trees as a Workload: what devices hand over, how it is merged, and how the roots are
 // verified. The device part is in merkle_program.hpp.
 #pragma once
 
@@ -15,9 +15,14 @@ Shape shape_of(const Geometry& geometry);
 
 class MerkleWorkload : public Workload, public DeviceMerge, public TimedMerge {
  public:
-  MerkleWorkload(TreeKind kind, Leaves leaves, unsigned host_threads);
+  // `leaves`: those of `trees` trees of one size, one tree after the other.
+  MerkleWorkload(TreeKind kind, Leaves leaves, unsigned host_threads, std::uint64_t trees = 1);
 
-  WorkloadInterfaces interfaces() override { return {.device_merge = this, .timed_merge = this}; }
+  // Merging many trees takes no time to plan by: few nodes lie above the cuts between devices.
+  WorkloadInterfaces interfaces() override {
+    if (geometry_.trees > 1) return {};
+    return {.device_merge = this, .timed_merge = this};
+  }
   const Shape& shape() const override { return shape_; }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
@@ -39,24 +44,26 @@ class MerkleWorkload : public Workload, public DeviceMerge, public TimedMerge {
   const Leaves& leaves() const { return leaves_; }
   void add_partials(std::span<const Partial> partials);
   void add_item_roots(Items first, std::span<const Digest> roots);
-  // Returns all partials along the fixed tree, for the device that merges.
+  // Returns all partials along one fixed tree, for the device that merges.
   std::vector<Partial> frontier() const;
-  void set_root(const Digest& root);
+  void set_roots(std::vector<Digest> roots);
 
  private:
   Verdict verify_full();
   Verdict verify_sample(std::uint64_t seed);
   Digest item_by_reference(Items item) const;
+  std::string name_of(Items item) const;
 
   TreeKind kind_;
   Leaves leaves_;
   unsigned host_threads_;
   Geometry geometry_;
   Shape shape_;
-  mutable std::mutex mutex_;  // guards partials_ and item_roots_
-  PartialTree partials_;
-  std::vector<std::optional<Digest>> item_roots_;  // as devices published them
-  std::optional<Digest> root_, reference_root_;
+  mutable std::mutex mutex_;           // guards partials_, whole_trees_ and item_roots_
+  std::vector<PartialTree> partials_;  // by tree; none if items are whole trees
+  std::vector<std::optional<Digest>> whole_trees_;  // their roots then
+  std::vector<std::optional<Digest>> item_roots_;   // as devices published them
+  std::vector<Digest> roots_, reference_roots_;     // by tree; empty: not known yet
 };
 
 }  // namespace mgpu::merkle

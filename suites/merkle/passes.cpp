@@ -13,27 +13,61 @@ constexpr Bytes padding =
     512;  // one block of 16 digests, so that loads of whole vectors and pairs stay inside
 constexpr Bytes largest_slot = 256 * mib;  // larger slices gain nothing end to end
 
-// Returns the bytes that `nodes` output nodes of a pass take in memory.
-Bytes stored(const DeviceTraits& device, std::uint64_t nodes) {
-  return (nodes + lanes(device) - 1) / lanes(device) * lanes(device) * digest_bytes + padding;
+std::uint64_t leaves_of(const Geometry& geometry, Items items) {
+  return std::min(geometry.all_leaves(), items * geometry.leaves_of_item());
+}
+
+Bytes item_bytes(const Geometry& geometry) {
+  return std::max<std::uint64_t>(1, geometry.leaves_of_item()) * digest_bytes;
+}
+
+std::uint64_t nodes_above(std::uint64_t nodes, unsigned levels) {
+  return ceil_div(nodes, std::uint64_t{1} << levels);
 }
 
 Bytes scratch_bytes(const DeviceTraits& device, const std::vector<Pass>& chain,
-                    std::uint64_t leaves, Bytes (&scratch)[2]) {
+                    const Geometry& geometry, Items items, Bytes (&scratch)[2]) {
   scratch[0] = scratch[1] = padding;
-  unsigned done = 0;
-  for (std::size_t i = 0; i + 1 < chain.size(); ++i) {
-    done += chain[i].levels;
-    scratch[i % 2] = std::max(scratch[i % 2], stored(device, (leaves >> done) + 1));
-  }
+  const std::vector<Segments> all = segments(device, chain, geometry, 0, items);
+  for (std::size_t i = 0; i + 1 < chain.size(); ++i)
+    scratch[i % 2] = std::max(
+        scratch[i % 2], all[i].count * all[i].groups * lanes(device) * digest_bytes + padding);
   return scratch[0] + scratch[1];
 }
 
-std::uint64_t leaves_of(const Geometry& geometry, Items items) {
-  return std::min(geometry.leaves, items << geometry.height);
-}
-
 }  // namespace
+
+std::vector<Segments> segments(const DeviceTraits& device, const std::vector<Pass>& chain,
+                               const Geometry& geometry, Items begin, Items end) {
+  const bool by_item =
+      geometry.trees > 1 && geometry.leaves % (std::uint64_t{1} << geometry.height) != 0;
+  Segments items;
+  items.full = items.in_stride = geometry.leaves_of_item();
+  items.last = geometry.leaves - ((geometry.per_tree - 1) << geometry.height);
+  items.count = u32(end - begin);
+  items.per_tree = u32(geometry.per_tree);
+  items.first = u32(begin % geometry.per_tree);
+  Segments one;
+  one.full = one.last = geometry.first_leaf(end) - geometry.first_leaf(begin);
+
+  std::vector<Segments> all;
+  unsigned done = 0;
+  for (std::size_t i = 0; i < chain.size(); ++i) {
+    const Pass& pass = chain[i];
+    Segments here = by_item || pass.group ? items : one;
+    const std::uint64_t width = std::uint64_t{pass.group ? 1 : lanes(device)} << pass.levels;
+    here.groups = std::max<std::uint64_t>(1, ceil_div(here.full, width));
+    here.out_stride = i + 1 == chain.size() ? 1 : here.groups * lanes(device);
+    all.push_back(here);
+    done += pass.levels;
+    for (Segments* each : {&items, &one}) {
+      each->full = nodes_above(each->full, pass.levels);
+      each->last = nodes_above(each->last, pass.levels);
+    }
+    items.in_stride = by_item ? here.out_stride : std::uint64_t{1} << (geometry.height - done);
+  }
+  return all;
+}
 
 std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned height) {
   std::vector<Pass> chain;
@@ -52,10 +86,10 @@ std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned hei
     constexpr unsigned a_thread = 3, a_group = 7;
     unsigned rest = height;
     do {
-      chain.push_back({false, a_thread, 0});
-      rest -= a_thread;
+      chain.push_back({false, std::min(rest, a_thread), 0});
+      rest -= chain.back().levels;
     } while (rest > a_group);
-    chain.push_back({true, rest, 0});
+    if (rest > 0) chain.push_back({true, rest, 0});
   }
   chain.front().flags |= in_leaves | (kind == TreeKind::rfc6962 ? hash_leaves : 0u);
   return chain;
@@ -80,8 +114,7 @@ Layout layout(const DeviceTraits& device, TreeKind kind, const Geometry& geometr
   plan.leaves =
       leaves_of(geometry, mode == Mode::resident ? geometry.items : fits) * digest_bytes + padding;
   plan.piece = std::max<Items>(fits, 1);
-  while (scratch_bytes(device, chain, leaves_of(geometry, plan.piece), plan.scratch) >
-             scratch_limit &&
+  while (scratch_bytes(device, chain, geometry, plan.piece, plan.scratch) > scratch_limit &&
          plan.piece > 1)
     plan.piece = (plan.piece + 1) / 2;
   plan.rows = geometry.items * (digest_bytes + sizeof(std::uint32_t)) + padding;
@@ -98,7 +131,7 @@ Capacity capacity(const DeviceTraits& device, TreeKind kind, const Geometry& geo
   };
   Capacity capacity;
   capacity.fits = geometry.items;
-  const Bytes item = digest_bytes << geometry.height;
+  const Bytes item = item_bytes(geometry);
   if (mode == Mode::end_to_end)
     capacity.fits = std::min(capacity.fits, std::max<Items>(1, largest_slot / item));
   Layout plan = layout(device, kind, geometry, mode, capacity.fits);
@@ -122,7 +155,7 @@ Capacity capacity(const DeviceTraits& device, TreeKind kind, const Geometry& geo
     // about 100 us however small it is, because each of its three passes waits for the last hash;
     // uploading 8 MiB (157 us) hides that. Two slices of 4 MiB are better than one of 8 MiB. Above
     // 32 MiB (8 MiB for CPUs, which copy through their caches) there is no further gain.
-    const Bytes all = geometry.leaves * digest_bytes;
+    const Bytes all = geometry.all_leaves() * digest_bytes;
     const Bytes least = device.cpu ? mib : std::clamp<Bytes>(all / 2, 4 * mib, 8 * mib);
     const Bytes piece = std::clamp<Bytes>(all / 32, least, (device.cpu ? 8 : 32) * mib);
     capacity.pipeline = std::clamp<Items>(piece / item, 1, capacity.fits);

@@ -32,6 +32,20 @@ struct Pass {
 // nodes to 1.
 std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned height);
 
+// The segments that one launch reduces, each by itself: items, or all nodes of a launch if no tree
+// ends within them at an incomplete node. Counts and distances are in nodes.
+struct Segments {
+  std::uint64_t full = 0, last = 0;             // a segment; the last segment of each tree
+  std::uint64_t in_stride = 0, out_stride = 0;  // from one segment to the next
+  std::uint64_t groups = 0;               // work-items of `reduce`, or work-groups, per segment
+  std::uint32_t count = 1, per_tree = 1;  // in the launch, per tree
+  std::uint32_t first = 0;                // number of the first one in its tree
+};
+
+// Returns the segments of each pass that reduces items begin .. end - 1.
+std::vector<Segments> segments(const DeviceTraits& device, const std::vector<Pass>& chain,
+                               const Geometry& geometry, Items begin, Items end);
+
 // Returns the build options. `short_leaf`: the last leaf may have fewer than 32 bytes.
 std::string kernel_options(const DeviceTraits& device, TreeKind kind, bool short_leaf);
 

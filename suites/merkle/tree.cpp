@@ -1,6 +1,7 @@
 #include "suites/merkle/tree.hpp"
 
 #include <algorithm>
+#include <bit>
 
 #include "lib/base/error.hpp"
 
@@ -23,17 +24,26 @@ std::string hex(const Digest& digest) {
   return text;
 }
 
-Geometry Geometry::of(std::uint64_t leaves) {
-  constexpr unsigned log2_max_items = ceil_log2(max_items), least_height = 5;
+Geometry Geometry::of(std::uint64_t leaves, std::uint64_t trees) {
+  // Trees of less than 32 leaves are reduced by fewer launches only if there are many.
+  const unsigned least_height = trees == 1 ? 5 : std::clamp(ceil_log2(leaves), 1u, 5u);
+  const unsigned log2_items =
+      static_cast<unsigned>(std::bit_width(std::max<Items>(1, max_items / trees)) - 1);
   Geometry g;
   g.leaves = leaves;
-  g.height = std::max(ceil_log2(leaves), log2_max_items + least_height) - log2_max_items;
-  g.items = leaves == 0 ? 1 : ((leaves - 1) >> g.height) + 1;
+  g.trees = trees;
+  g.height = std::max(ceil_log2(leaves), log2_items + least_height) - log2_items;
+  g.per_tree = leaves == 0 ? 1 : ((leaves - 1) >> g.height) + 1;
+  g.items = g.per_tree * trees;
   return g;
 }
 
+std::uint64_t Geometry::leaves_of_item() const {
+  return std::min(leaves, std::uint64_t{1} << height);
+}
+
 std::uint64_t Geometry::first_leaf(Items item) const {
-  return item >= items ? leaves : item << height;
+  return item / per_tree * leaves + std::min(leaves, item % per_tree << height);
 }
 
 }  // namespace mgpu::merkle

@@ -31,21 +31,27 @@ std::string hex(const Digest& digest);  // lower case
 using block_tree::ceil_log2, block_tree::coalesce, block_tree::cover, block_tree::Range,
     block_tree::TreeNode;
 
-// Division of leaves into items: aligned subtrees of 2^height leaves, of which the last may be
-// incomplete. There are at most 1024 items, so that one work-group can reduce them, of at least 32
-// leaves each. A tree without leaves is one item, so that every problem has work to hand out.
+// Division of the leaves of `trees` trees of one size into items: aligned subtrees of 2^height
+// leaves, of which the last of each tree may be incomplete. A tree has at most 1024 items, so that
+// one work-group can reduce them, and all trees have together, unless items are whole trees. Items
+// have at least 32 leaves if the tree does. A tree without leaves is one item, so that every
+// problem has work to hand out. Leaves of a tree follow those of the one before it.
 struct Geometry {
-  std::uint64_t leaves = 0;
+  std::uint64_t leaves = 0;  // of one tree
+  std::uint64_t trees = 1;
   unsigned height = 0;
-  Items items = 0;
+  Items per_tree = 0, items = 0;
 
   static constexpr Items max_items = 1024;
-  static Geometry of(std::uint64_t leaves);
-  std::uint64_t first_leaf(Items item) const;  // the number of leaves for item `items`
+  static Geometry of(std::uint64_t leaves, std::uint64_t trees = 1);
+  std::uint64_t all_leaves() const { return leaves * trees; }
+  std::uint64_t leaves_of_item() const;        // of one that is complete, or the whole tree
+  std::uint64_t first_leaf(Items item) const;  // of all leaves; their number for item `items`
 };
 
-// A node and its digest, as a device hands them over.
+// A node of a tree and its digest, as a device hands them over.
 struct Partial {
+  std::uint64_t tree = 0;
   TreeNode node;
   Digest digest{};
 };

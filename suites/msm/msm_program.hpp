@@ -30,9 +30,18 @@ class MsmProgram : public DeviceProgram, public SelfTested {
   };
   Inputs inputs(const Slice& slice, unsigned slot, Stream& stream);
   const Windows& windows_of_sample() const;
+  unsigned sums_each() const { return weigh_ ? 1 : windows_.bits; }  // per set of buckets
   void clear_buckets(Stream& stream);
+  void add_windows(std::uint64_t points, const Inputs& from, Stream& stream);
   void add(const Pass& pass, const Inputs& from, unsigned first_window, Stream& stream);
   void sort(const Pass& pass, const Inputs& inputs, unsigned first_window, Stream& stream);
+  struct Halving {  // a launch of reduce()
+    std::uint32_t level = 0, levels = 1;
+    std::uint64_t sums = 0;  // that the first of the levels makes in each set
+    bool by_four = false;
+  };
+  std::vector<Halving> halvings_of(unsigned sets, unsigned levels) const;
+  void reduce(std::uint64_t sum, Stream& stream);
   void launch(Kernel& kernel, std::uint64_t work_items, std::size_t local,
               std::initializer_list<KernelArg> args, Stream& stream, std::size_t rows = 1,
               std::size_t layers = 1);
@@ -48,15 +57,21 @@ class MsmProgram : public DeviceProgram, public SelfTested {
   const std::size_t light_, heavy_, group_;
   std::unique_ptr<Kernel> clear_words_, clear_sums_, digits_, count_digits_, place_, scan_blocks_,
       scan_sums_, make_tasks_, accumulate_, combine_, halve_,
-      weigh_;  // null if the host weights the sums
+      halve_by_four_,  // null on CPUs
+      weigh_;          // null if the host weights the sums
   std::unique_ptr<Buffer> points_[2], scalars_[2], codes_, ranks_, entries_, counts_, bases_, plan_,
-      tasks_, longs_, partials_, buckets_, scratch_;
+      tasks_, longs_, partials_, buckets_, scratch_, results_;
 
   Windows windows_;                               // windows of the current sample
   bool open_ = false;                             // the buckets have been cleared and hold sums
   unsigned touched_begin_ = 0, touched_end_ = 0;  // range of bucket sets that hold sums
-  unsigned collected_first_ = 0, sums_each_ = 1;  // first window of the download; sums per window
-  std::vector<std::byte> sums_;                   // target of the current download
+  struct Reduced {                                // sets of buckets whose sums are in results_
+    std::uint64_t sum;
+    unsigned first_set, sets;
+  };
+  std::vector<Reduced> reduced_;    // since the last collect(), in the order of results_
+  std::uint64_t result_count_ = 0;  // bucket sums in results_
+  std::vector<std::byte> sums_;     // target of the current download
 };
 
 }  // namespace mgpu::msm

@@ -23,9 +23,15 @@ Curve curve_of(const SuiteParams& params) {
   return static_cast<Curve>(index_of(curve_names, params.options.at("curve")));
 }
 
+std::uint64_t sums_of(const SuiteParams& params) {
+  const auto given = params.options.find("batch");
+  return given == params.options.end() ? 1 : std::stoull(given->second);
+}
+
 Bytes host_bytes(const SuiteParams& params) {
   constexpr Bytes parsing = 512;  // bytes per term of a file, as text and parsed
-  return bytes_of_terms(curve_of(params), params.size) + (params.input ? params.size * parsing : 0);
+  return bytes_of_terms(curve_of(params), params.size, sums_of(params)) +
+         (params.input ? params.size * parsing : 0);
 }
 
 class MsmInput final : public InputData {
@@ -52,14 +58,29 @@ std::shared_ptr<Terms> terms_of(const SuiteParams& params) {
   if (const auto* input = dynamic_cast<const MsmInput*>(params.input_data.get()))
     return input->terms();
   const auto scalars = static_cast<Scalars>(index_of(scalar_names, params.options.at("scalars")));
-  return std::make_shared<Terms>(params.input
-                                     ? read_input(params)
-                                     : Terms::seeded(curve_of(params), params.size, scalars,
-                                                     params.seed, params.host_threads));
+  return std::make_shared<Terms>(
+      params.input ? read_input(params)
+                   : Terms::seeded(curve_of(params), params.size, scalars, params.seed,
+                                   params.host_threads, sums_of(params)));
+}
+
+void check_batch(const SuiteParams& params) {
+  const std::string batch = std::to_string(sums_of(params));
+  if (batch == "1") return;
+  if (batch == "0") throw Error(ErrorKind::usage, "--batch: \"0\" sums; expected: 1 or more");
+  if (params.input)
+    throw Error(ErrorKind::usage, "--batch: \"" + batch +
+                                      "\" is for seeded terms, the file of --input has one scalar "
+                                      "per point; expected with --input: 1");
+  if (params.options.at("axis") == "windows")
+    throw Error(
+        ErrorKind::usage,
+        "--batch: \"" + batch + "\" sums are split as wholes; expected with --axis windows: 1");
 }
 
 void check(const SuiteParams& params) {
-  bytes_of_terms(curve_of(params), params.size);
+  bytes_of_terms(curve_of(params), params.size, sums_of(params));
+  check_batch(params);
   const auto scalars = params.options.find("scalars");
   const auto fixed_base = params.options.find("fixed-base");
   if (fixed_base != params.options.end() && fixed_base->second == "yes" &&
@@ -75,9 +96,11 @@ void check(const SuiteParams& params) {
                                     "expected: --scalars without --input");
 }
 
-// Drops the option, since the record must not claim a distribution of a file's scalars.
+// Drops options that the record must not have: the distribution of a file's scalars, and a batch of
+// one sum, which versions without the option computed.
 void resolve(SuiteParams& params) {
   if (params.input) params.options.erase("scalars");
+  if (sums_of(params) == 1) params.options.erase("batch");
 }
 
 MsmOptions options_of(const SuiteParams& params) {
@@ -88,6 +111,7 @@ MsmOptions options_of(const SuiteParams& params) {
   const std::string& window = params.options.at("window");
   options.window_bits = window == "auto" ? 0 : static_cast<unsigned>(std::stoul(window));
   options.devices = params.devices;
+  options.sums = sums_of(params);
   options.limit = params.cpus ? Limit::throughput : Limit::latency;
   options.host_threads = params.host_threads;
   return options;
@@ -115,8 +139,8 @@ SuiteInfo msm_suite() {
   SuiteInfo info;
   info.name = "msm";
   info.summary =
-      "Multi-scalar multiplication on an elliptic curve by Pippenger's algorithm, split by points "
-      "or windows";
+      "Multi-scalar multiplication on an elliptic curve by Pippenger's algorithm, split by points, "
+      "windows or sums";
   info.size_name = "terms";
   info.default_size = std::uint64_t{1} << 20;
   info.quick_size = std::uint64_t{1} << 11;
@@ -126,8 +150,15 @@ SuiteInfo msm_suite() {
        "Elliptic curve; with --input, that of the file",
        {curve_names.begin(), curve_names.end()}},
       {"axis",
-       "Split the points, or the windows of the scalars (every device then has all points)",
+       "Split the points, or the windows of the scalars (every device then has all points); with "
+       "--batch whole sums are split",
        {"points", "windows"}},
+      {"batch",
+       "Number of sums over the same points, each with --size scalars of its own, such as the "
+       "commitments of a prover; devices compute whole sums. The digest of several is the SHA-256 "
+       "of their coordinates in hexadecimal",
+       {"1"},
+       SuiteOption::Kind::count},
       {"scalars",
        "uniform: below the group order; witness: a quarter each 0, 1, below 2^16 and uniform; "
        "equal: all the same",

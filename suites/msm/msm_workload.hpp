@@ -1,5 +1,5 @@
-// One multi-scalar multiplication as a Workload: how it is split, what devices return, and how that
-// is merged and verified. msm_program.hpp has what runs on a device.
+// Multi-scalar multiplications over the same points as a Workload: how it is split, what devices
+// return, and how that is merged and verified. msm_program.hpp has what runs on a device.
 #pragma once
 
 #include <array>
@@ -18,7 +18,8 @@ enum class FixedBase { automatic, no, yes };
 inline constexpr std::array<std::string_view, 3> fixed_base_names{"auto", "no", "yes"};
 
 struct MsmOptions {
-  Axis axis = Axis::points;
+  Axis axis = Axis::points;  // of a single sum; several are split as wholes
+  std::uint64_t sums = 1;    // as the terms have
   FixedBase fixed_base = FixedBase::automatic;
   unsigned window_bits = 0;  // 0: the cheapest size
   Limit limit = Limit::latency;
@@ -53,7 +54,7 @@ class MsmWorkload : public Workload, public TimedMerge, public SizedByDevices {
   void begin_sample() override;
   void merge() override;
   void rehearse_merge(std::size_t parts) override;
-  std::string digest() const override;  // x and y in hexadecimal
+  std::string digest() const override;  // x and y in hexadecimal; of several: their SHA-256
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
@@ -64,10 +65,12 @@ class MsmWorkload : public Workload, public TimedMerge, public SizedByDevices {
   const Windows& windows() const { return windows_; }  // windows of the current sample
   bool fold() const { return fold_; }
   const Bases& bases();  // made by the first call; requires points with known logarithms
-  void add_partial(const SumBytes& sum);  // thread-safe; any order
+  void add_partial(std::uint64_t sum, const SumBytes& partial);  // thread-safe; any order
 
  private:
   std::string text_of(const PlainPoint& point) const;
+  std::vector<PlainPoint> affine_sums() const;
+  PlainPoint reference_of(std::uint64_t sum) const;
 
   std::shared_ptr<Terms> terms_;
   MsmOptions options_;
@@ -79,9 +82,9 @@ class MsmWorkload : public Workload, public TimedMerge, public SizedByDevices {
   double multiply_adds_ = 0, multiply_adds_with_table_ = 0;  // lower bounds
   std::optional<Bases> bases_;
   Windows windows_;
-  std::mutex mutex_;  // guards partial_
-  SumBytes partial_;
-  std::optional<PlainPoint> result_, reference_;
+  std::mutex mutex_;                              // guards partials_
+  std::vector<SumBytes> partials_;                // by sum
+  std::vector<PlainPoint> results_, references_;  // by sum; empty: not known yet
 };
 
 }  // namespace mgpu::msm

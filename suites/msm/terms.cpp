@@ -24,17 +24,19 @@ Scalar uniform(std::uint64_t seed, std::uint64_t n, const Scalar& order, unsigne
 
 }  // namespace
 
-Terms::Terms(Curve curve, std::uint64_t count)
+Terms::Terms(Curve curve, std::uint64_t count, std::uint64_t sums)
     : curve_(curve),
       count_(count),
-      points_size_(in_pages(std::min(bytes_of_terms(curve, count), count * affine_bytes(curve)))),
-      pages_(points_size_ + count * sizeof(Scalar), std::to_string(count) + " terms") {
+      sums_(sums),
+      points_size_(
+          in_pages(std::min(bytes_of_terms(curve, count, sums), count * affine_bytes(curve)))),
+      pages_(points_size_ + all_scalars() * sizeof(Scalar), std::to_string(count) + " terms") {
   std::memset(pages_.data(), 0, memory().size());
 }
 
 Terms Terms::seeded(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed,
-                    unsigned threads) {
-  Terms terms(curve, count);
+                    unsigned threads, std::uint64_t sums) {
+  Terms terms(curve, count, sums);
   const Scalar order = order_of(curve);
   const unsigned bits = order_bits_of(curve);
   const std::uint64_t point_seed = splitmix64(seed, 0), scalar_seed = splitmix64(seed, 1);
@@ -44,17 +46,17 @@ Terms Terms::seeded(Curve curve, std::uint64_t count, Scalars scalars, std::uint
   const std::span<Scalar> all = terms.scalars();
   const auto fill = [&](std::uint64_t i) {
     const std::uint64_t kind = splitmix64(~scalar_seed, i);
-    all[i] = uniform(scalar_seed, scalars == Scalars::equal ? 0 : i, order, bits);
+    all[i] = uniform(scalar_seed, scalars == Scalars::equal ? i / count : i, order, bits);
     if (scalars != Scalars::witness || kind % 4 == 3) return;
     all[i] = {kind % 4 == 2 ? kind >> 48 : kind % 4, 0, 0, 0};
   };
-  parallel_for(count, threads, fill, block);
+  parallel_for(all.size(), threads, fill, block);
   return terms;
 }
 
 Terms Terms::random(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed,
-                    unsigned threads) {
-  Terms terms = seeded(curve, count, scalars, seed, threads);
+                    unsigned threads, std::uint64_t sums) {
+  Terms terms = seeded(curve, count, scalars, seed, threads, sums);
   terms.make_points(threads);
   return terms;
 }
@@ -88,12 +90,15 @@ std::span<const std::byte> Terms::scalar_bytes(std::uint64_t begin, std::uint64_
   return memory().subspan(points_size_ + begin * sizeof(Scalar), (end - begin) * sizeof(Scalar));
 }
 
-Bytes bytes_of_terms(Curve curve, std::uint64_t count) {
+Bytes bytes_of_terms(Curve curve, std::uint64_t count, std::uint64_t sums) {
   // Up to this limit, no sum of buffers and paddings overflows.
   constexpr std::uint64_t limit = std::uint64_t{1} << 40;
   if (count > limit)
     throw Error(ErrorKind::usage, "--size: at most 2^40 terms, not " + std::to_string(count));
-  return count * (affine_bytes(curve) + sizeof(Scalar));
+  if (count > 0 && sums > limit / count)
+    throw Error(ErrorKind::usage, "--batch: at most 2^40 terms in all, not " +
+                                      std::to_string(sums) + " sums of " + std::to_string(count));
+  return count * (affine_bytes(curve) + sums * sizeof(Scalar));
 }
 
 }  // namespace mgpu::msm

@@ -131,7 +131,8 @@ BitLengths bit_lengths(Curve curve, bool fold, std::span<const Scalar> scalars) 
   return lengths;
 }
 
-double least_multiply_adds(Curve curve, bool fold, const BitLengths& lengths, bool shared) {
+double least_multiply_adds(Curve curve, bool fold, const BitLengths& lengths, bool shared,
+                           std::uint64_t sums) {
   // With n 32-bit words, a product takes n^2 wide multiply-adds and a square n (n + 1) / 2, each
   // two slots of the multiplier; a reduction takes n^2 wide and n narrow ones. The numbers of each
   // per addition are those of kernels/msm_curve.cl.
@@ -148,7 +149,7 @@ double least_multiply_adds(Curve curve, bool fold, const BitLengths& lengths, bo
           static_cast<double>(lengths[length] * windows.reached(static_cast<unsigned>(length)));
     }
     const double buckets = digits > 0 ? static_cast<double>(windows.used_buckets()) : 0;
-    least = std::min(least, digits * mixed + 2 * buckets * full);
+    least = std::min(least, digits * mixed + 2 * static_cast<double>(sums) * buckets * full);
   }
   return least;
 }
@@ -175,12 +176,12 @@ Pass pass_of(const DeviceTraits& device, std::uint64_t points, unsigned count,
 }
 
 Bytes Layout::total() const {
-  return slots * (points + scalars) + codes + ranks + entries + counts + bases + plan + tasks +
-         longs + partials + buckets + scratch + maker;
+  return point_slots * points + scalar_slots * scalars + codes + ranks + entries + counts + bases +
+         plan + tasks + longs + partials + buckets + scratch + results + maker;
 }
 
 Bytes Layout::largest() const {
-  return std::max({points, scalars, ranks, entries, tasks, partials, buckets, scratch});
+  return std::max({points, scalars, ranks, entries, tasks, partials, buckets, scratch, results});
 }
 
 namespace {
@@ -192,13 +193,17 @@ Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Ite
   const Bytes sum = sum_bytes(problem.curve);
   const std::uint64_t slice =
       by_points ? std::min<std::uint64_t>(problem.points, fits) : problem.points;
+  const bool by_sums = problem.axis == Axis::sums;
   Layout plan;
-  plan.slots = by_points && mode != Mode::resident ? 2 : 1;
+  plan.point_slots = by_points && mode == Mode::end_to_end ? 2 : 1;
+  plan.scalar_slots = (by_points || by_sums) && mode != Mode::resident ? 2 : 1;
   const std::uint64_t rows = table ? problem.shared_windows->count : 1;
   plan.points = at_least_one(by_points && mode == Mode::end_to_end ? slice : rows * problem.points,
                              affine_bytes(problem.curve));
-  plan.scalars =
-      at_least_one(by_points && mode != Mode::resident ? slice : problem.points, sizeof(Scalar));
+  plan.scalars = at_least_one(mode == Mode::resident ? problem.points * problem.sums
+                              : by_sums              ? problem.points * fits
+                                                     : slice,
+                              sizeof(Scalar));
   plan.maker = made_on_device(device, problem, mode)
                    ? BaseMaker::buffer_bytes(problem.curve, problem.points)
                    : 0;
@@ -229,10 +234,12 @@ Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Ite
       }
     }
     grow_for(pass_of(device, slice,
-                     by_points ? windows_of_pass(windows, slice, problem.together)
-                               : static_cast<unsigned>(std::min<Items>(windows.count, fits)),
+                     by_points || by_sums
+                         ? windows_of_pass(windows, slice, problem.together)
+                         : static_cast<unsigned>(std::min<Items>(windows.count, fits)),
                      windows));
     grow(plan.buckets, windows.all_buckets(), sum);
+    grow(plan.results, problem.sums * windows.sets() * windows.bits, sum);
     grow(plan.scratch,
          std::uint64_t{windows.sets()} * (windows.buckets() / 2 + windows.buckets() / 4 + 2), sum);
   }
@@ -250,16 +257,23 @@ bool has_table(const DeviceTraits& device, const Problem& problem, Mode mode) {
   if (problem.must_share) return true;
   // Entries are point numbers in the table, of 31 bits.
   if (problem.points >= (std::uint64_t{1} << 31) / problem.shared_windows->count) return false;
-  return !too_large(device, layout(device, problem, mode, problem.points, true));
+  const Items fits = problem.axis == Axis::sums ? 1 : problem.points;
+  return !too_large(device, layout(device, problem, mode, fits, true));
 }
 
 Layout layout(const DeviceTraits& device, const Problem& problem, Mode mode, Items fits) {
   return layout(device, problem, mode, fits, has_table(device, problem, mode));
 }
 
+// A problem without terms has one item, so that there is work to hand out.
+Items Problem::items() const {
+  return axis == Axis::windows ? windows.at(0).count
+         : axis == Axis::sums  ? sums
+                               : std::max<Items>(1, points);
+}
+
 Capacity capacity(const DeviceTraits& device, const Problem& problem, Mode mode) {
-  const Items items = problem.axis == Axis::windows ? problem.windows.at(0).count
-                                                    : std::max<Items>(1, problem.points);
+  const Items items = problem.items();
   Capacity capacity;
   // Entries and buckets have 32-bit numbers; points within a slice have 31-bit numbers.
   Items most = std::uint64_t{1} << 31;
@@ -280,6 +294,13 @@ Capacity capacity(const DeviceTraits& device, const Problem& problem, Mode mode)
     capacity.fits =
         std::min<Items>(items, ~std::uint32_t{0} / std::max<std::uint64_t>(1, problem.points));
   }
+  if (problem.axis == Axis::sums) {
+    if (problem.points > most) {
+      capacity.reason = "a sum of --batch has at most " + std::to_string(most) + " terms";
+      return capacity;
+    }
+    capacity.fits = items;
+  }
   while (capacity.fits > 1 && too_large(device, layout(device, problem, mode, capacity.fits)))
     capacity.fits /= 2;
   const Layout plan = layout(device, problem, mode, capacity.fits);
@@ -294,11 +315,15 @@ Capacity capacity(const DeviceTraits& device, const Problem& problem, Mode mode)
     return capacity;
   }
   // Pieces let uploads overlap kernels. Each piece costs a dozen launches, about 0.1 ms on a GPU.
-  const bool pieces = problem.axis == Axis::points && mode != Mode::resident;
+  const Items each =
+      problem.axis == Axis::sums ? std::max<std::uint64_t>(1, problem.points) : Items{1};
   capacity.pipeline =
-      pieces ? std::clamp<Items>(items / 8, std::min<Items>(capacity.fits, Items{1} << 17),
-                                 capacity.fits)
-             : capacity.fits;
+      plan.scalar_slots > 1
+          ? std::clamp<Items>(
+                items / 8,
+                std::min<Items>(capacity.fits, std::max<Items>(1, (Items{1} << 17) / each)),
+                capacity.fits)
+          : capacity.fits;
   capacity.resident = plan.total();
   return capacity;
 }

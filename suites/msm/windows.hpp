@@ -14,7 +14,7 @@
 
 namespace mgpu::msm {
 
-enum class Axis { points, windows };
+enum class Axis { points, windows, sums };
 
 // Mode in which points stay on the devices, as those of a proving key do, while scalars are
 // uploaded, since they change from proof to proof.
@@ -98,8 +98,9 @@ using BitLengths = std::array<std::uint64_t, 257>;
 BitLengths bit_lengths(Curve curve, bool fold, std::span<const Scalar> scalars);
 // Returns the multiply-adds of 32-bit words (each yields half of a product) with the window size
 // that needs fewest: a mixed addition per digit, two full ones per bucket. Nothing else of the
-// algorithm needs the multiplier. `shared`: as in Windows.
-double least_multiply_adds(Curve curve, bool fold, const BitLengths& lengths, bool shared);
+// algorithm needs the multiplier. `shared`: as in Windows. Each of `sums` has buckets of its own.
+double least_multiply_adds(Curve curve, bool fold, const BitLengths& lengths, bool shared,
+                           std::uint64_t sums = 1);
 
 // One pass over a slice: `points` scalars in `windows` windows. A bucket is cut into tasks of at
 // most `limit` points.
@@ -122,11 +123,11 @@ constexpr std::uint32_t least_limit = 16,
 
 // Sizes in bytes of a program's buffers, each at least one element.
 struct Layout {
-  unsigned slots = 1;             // copies of points and scalars that are uploaded per slice
-  Bytes points = 0, scalars = 0;  // size of one copy
+  unsigned point_slots = 1, scalar_slots = 1;  // 2: uploaded per slice
+  Bytes points = 0, scalars = 0;               // size of one copy
   Bytes codes = 0, ranks = 0, entries = 0, counts = 0, bases = 0, plan = 0, tasks = 0, longs = 0,
         partials = 0;
-  Bytes buckets = 0, scratch = 0, maker = 0;
+  Bytes buckets = 0, scratch = 0, results = 0, maker = 0;
   Bytes total() const;
   Bytes largest() const;
 };
@@ -134,13 +135,15 @@ struct Problem {
   Curve curve = Curve::bn254;
   Axis axis = Axis::points;
   std::uint64_t points = 0;
-  std::vector<Windows> windows;  // candidates for a sample; only one for Axis::windows
+  std::vector<Windows> windows;  // candidates for a sample; several for Axis::points only
   bool known_logs = false;       // the logarithms of the points are known
   // Windows that share their buckets by a table of multiples of the points, made before the clock
   // starts. Used on devices that it fits; with `must_share`, other devices are excluded.
   std::optional<Windows> shared_windows{};
   bool must_share = false;
   std::uint64_t together = entries_together;
+  std::uint64_t sums = 1;  // over the same points; above 1 with Axis::sums only
+  Items items() const;
 };
 // Tells whether the device has that table; never if points are uploaded during samples.
 bool has_table(const DeviceTraits& device, const Problem& problem, Mode mode);

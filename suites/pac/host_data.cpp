@@ -16,8 +16,18 @@ std::size_t parts_of(const Problem& problem, std::size_t devices) {
   return problem.axis == Axis::permutation ? devices : 0;
 }
 
-Bytes bytes_of(const Problem& problem, std::size_t parts) {
-  return in_pages(problem.input_bytes()) + (parts + 1) * in_pages(problem.result_bytes());
+// A device has two slices in flight.
+std::size_t stages_of(const Problem& problem, std::size_t devices) {
+  return problem.in_files ? 2 * devices : 0;
+}
+
+Bytes input_bytes_of(const Problem& problem, std::size_t stages) {
+  return stages == 0 ? problem.input_bytes() : stages * problem.staged() * problem.entry_bytes();
+}
+
+Bytes bytes_of(const Problem& problem, std::size_t devices) {
+  return in_pages(input_bytes_of(problem, stages_of(problem, devices))) +
+         (parts_of(problem, devices) + 1) * in_pages(problem.result_bytes());
 }
 
 // Makes noise with a standard deviation of 1/2. If coupling is planted, adds a slow oscillation
@@ -49,17 +59,20 @@ void make_series(const Problem& problem, std::uint64_t number, float* to) {
 }  // namespace
 
 Bytes HostData::bytes(const Problem& problem, std::size_t devices) {
-  return bytes_of(problem, parts_of(problem, devices));
+  return bytes_of(problem, devices);
 }
 
 HostData::HostData(const Problem& problem, const SuiteParams& params)
-    : input_size_(problem.input_bytes()),
+    : recordings_(recordings_of(params)),
+      stages_(stages_of(problem, params.devices)),
+      input_size_(input_bytes_of(problem, stages_)),
       result_size_(problem.result_bytes()),
       parts_(parts_of(problem, params.devices)),
-      size_(bytes_of(problem, parts_)),
+      size_(bytes_of(problem, params.devices)),
       pages_(size_, std::to_string(size_) + " bytes of series and results") {
   const std::span<float> series(reinterpret_cast<float*>(pages_.data()),
                                 input_size_ / sizeof(float));
+  if (recordings_) return;
   if (params.input) {
     read_series(*params.input, {problem.batch, problem.channels, problem.samples}, series,
                 params.host_threads);

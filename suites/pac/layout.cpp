@@ -136,6 +136,7 @@ Layout layout(const DeviceTraits& device, const Problem& problem, Method method,
 Capacity capacity(const DeviceTraits& device, const Problem& problem, Method method, Mode mode) {
   Capacity capacity;
   capacity.fits = problem.items();
+  if (problem.in_files && mode == Mode::end_to_end) capacity.fits = problem.staged();
   const Bytes usable = device.usable_memory();
   const auto too_large = [&](const Layout& plan) {
     return plan.largest() > device.max_allocation || plan.total() > usable;
@@ -146,7 +147,9 @@ Capacity capacity(const DeviceTraits& device, const Problem& problem, Method met
     capacity.fits = (capacity.fits + 1) / 2;
     plan = layout(device, problem, method, mode, capacity.fits);
   }
-  if (too_large(plan)) {
+  const bool batch_fits = !slices || capacity.fits >= std::min(problem.at_once, problem.items());
+  if (too_large(plan) || !batch_fits) {
+    if (!batch_fits) plan = layout(device, problem, method, mode, problem.at_once);
     capacity.fits = 0;
     capacity.reason = "series, results and what is between them take " +
                       format_bytes(static_cast<double>(plan.total())) + " (largest buffer " +
@@ -163,8 +166,9 @@ Capacity capacity(const DeviceTraits& device, const Problem& problem, Method met
   if (slices) {
     const Items of_chunk =
         std::max<Items>(1, plan.chunk / std::max<std::uint64_t>(1, series_of(problem, 1)));
-    capacity.pipeline =
-        std::clamp<Items>(std::max((problem.items() + 7) / 8, of_chunk), 1, capacity.fits);
+    capacity.pipeline = std::clamp<Items>(
+        problem.at_once > 0 ? problem.at_once : std::max((problem.items() + 7) / 8, of_chunk), 1,
+        capacity.fits);
   }
   return capacity;
 }

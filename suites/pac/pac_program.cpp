@@ -21,6 +21,15 @@ PacProgram::PacProgram(PacWorkload& workload, DeviceResources& device, Method me
     input_[i] = device.allocate(layout_.input);
     moments_[i] = device.allocate(layout_.moments);
   }
+  if (problem_.in_files && slices()) {
+    for (std::span<float>& stage : stage_) stage = workload.take_stage();
+    if (stage_[1].empty()) {
+      if (!stage_[0].empty()) workload.give_back_stage(stage_[0]);
+      const std::size_t each = problem_.staged() * problem_.channels * problem_.samples;
+      stages_unpinned_.resize(2 * each);
+      for (std::size_t i : {0, 1}) stage_[i] = std::span(stages_unpinned_).subspan(i * each, each);
+    }
+  }
   if (!by_permutation()) return;
   clear_ = device.kernel("pac_direct.cl", "clear_moments", kernel_options(problem_));
   part_ = workload.take_part();
@@ -32,14 +41,22 @@ PacProgram::PacProgram(PacWorkload& workload, DeviceResources& device, Method me
 
 PacProgram::~PacProgram() {
   if (part_unpinned_.empty() && !part_.empty()) workload_.give_back(part_);
+  if (stages_unpinned_.empty() && !stage_[1].empty())
+    for (const std::span<float>& stage : stage_) workload_.give_back_stage(stage);
 }
 
 void PacProgram::load(Stream& stream) {
-  stream.upload(*input_[0], 0, std::as_bytes(workload_.data().series()));
+  if (problem_.in_files) {
+    loaded_ = workload_.read_all();
+    stream.upload(*input_[0], 0, {loaded_->data(), problem_.input_bytes()});
+  } else {
+    stream.upload(*input_[0], 0, std::as_bytes(workload_.data().series()));
+  }
 }
 
 void PacProgram::prepare(Stream& stream) {
   done_.clear();
+  loaded_.reset();
   brought_ = false;
   sample_ = workload_.arrivals().sample();
   filter_.upload(stream);
@@ -65,7 +82,10 @@ void PacProgram::move_rows(const Slice& slice, unsigned slot, bool up, Stream& s
   rows.count = channels ? problem_.batch : slice.size();
   rows.device_stride = rows.length;
   rows.host_stride = whole;
-  if (up) {
+  if (up && problem_.in_files) {
+    workload_.read(slice, stage_[slot]);
+    stream.upload_rows(*input_[slot], std::as_bytes(stage_[slot]).data(), rows);
+  } else if (up) {
     stream.upload_rows(*input_[slot], std::as_bytes(workload_.data().series()).data() + first,
                        rows);
   } else {

@@ -39,8 +39,11 @@ class PacProgram : public DeviceProgram {
   std::unique_ptr<Surrogates> surrogates_;
   std::unique_ptr<Buffer> input_[2], moments_[2];
 
-  std::vector<Slice> done_;             // slices since prepare()
-  std::uint64_t sample_ = 0;            // number of the workload's sample at prepare()
+  std::span<float> stage_[2];            // host memory of slices of a folder
+  std::vector<float> stages_unpinned_;   // used if the workload has no pinned stages left
+  std::shared_ptr<const Pages> loaded_;  // a folder's recordings, while load() uploads them
+  std::vector<Slice> done_;              // slices since prepare()
+  std::uint64_t sample_ = 0;             // number of the workload's sample at prepare()
   bool brought_ = false;                // --axis permutation: the sums on the device were collected
   std::span<Moments> part_;             // host memory for collect()
   std::vector<Moments> part_unpinned_;  // used if the workload has no pinned part left

@@ -1,5 +1,6 @@
 // The pac suite's registration: name, options and sizes.
 #include "suites/pac/pac_workload.hpp"
+#include "suites/pac/recordings.hpp"
 #include "suites/pac/series_file.hpp"
 #include "suites/suites.hpp"
 
@@ -20,7 +21,7 @@ Bytes host_bytes(const SuiteParams& params) {
   if (!params.input) problem.batch = params.size;
   if (problem.batch > most_series / problem.channels) return ~Bytes{0};
   // Room for the file's float64 numbers.
-  const Bytes reading = params.input ? 2 * problem.input_bytes() : 0;
+  const Bytes reading = params.input && !problem.in_files ? 2 * problem.input_bytes() : 0;
   return PacWorkload::host_bytes(problem, params.devices) + reading;
 }
 
@@ -31,9 +32,17 @@ void resolve(SuiteParams& params) {
   params.options["channels"] = std::to_string(problem.channels);
   params.options["length"] = std::to_string(problem.samples);
   if (params.input) params.options.erase("planted");
+  for (const auto& [option, otherwise] : {std::pair{"batch-size", "auto"}, {"shuffle", "none"}}) {
+    const auto found = params.options.find(option);  // a version without the option had the default
+    if (found != params.options.end() && found->second == otherwise) params.options.erase(found);
+  }
 }
 
 std::uint64_t batch_of_input(SuiteParams& params) {
+  if (const auto recordings = recordings_of(params)) {
+    params.input_data = recordings;
+    return recordings->shape().batch;
+  }
   return shape_of_series(*params.input, params).batch;
 }
 
@@ -64,6 +73,16 @@ SuiteInfo pac_suite() {
       {"channels",
        "Series per entry of the batch; auto: 1 (8 with --axis channel), or as in the file",
        {"auto"},
+       Kind::count},
+      {"batch-size",
+       "Entries of the batch, such as recordings of a folder, that a device takes at once end to "
+       "end: while it computes some, the next are read and uploaded. auto: as many as are fast",
+       {"auto"},
+       Kind::count},
+      {"shuffle",
+       "With --input FOLDER: shuffle the order in which recordings are handed out, by this seed. "
+       "Results do not depend on it, and are sorted by name",
+       {"none"},
        Kind::count},
       {"length", "Samples per series; auto: 2048, or as in the file", {"auto"}, Kind::count},
       {"fs", "Sampling rate in Hz", {"256"}, Kind::number},
@@ -101,7 +120,10 @@ SuiteInfo pac_suite() {
   info.modes = {Mode::resident, Mode::end_to_end};
   info.input =
       "a .npy array of float32 or float64, (batch, channels, samples), (channels, samples) or "
-      "(samples), or raw float32 with --channels and --length";
+      "(samples), or raw float32 with --channels and --length; or a folder of .npy recordings of "
+      "one shape, (channels, samples) or (samples), which end to end are read during samples and "
+      "may be larger than memory";
+  info.input_folders = true;
   info.has_kernel_variants = true;
   info.host_bytes = host_bytes;
   info.size_of_input = batch_of_input;

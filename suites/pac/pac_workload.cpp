@@ -40,10 +40,16 @@ Shape PacWorkload::shape_of(const Problem& problem) {
                                                : ItemUnit{"surrogates", problem.surrogates};
   shape.ops = static_cast<double>(problem.results()) * static_cast<double>(problem.surrogates + 1);
   shape.rate_unit = "indices/s";
+  if (problem.at_once > 0) shape.granularity = std::min(problem.at_once, problem.batch);
   shape.bytes_in = problem.input_bytes();
   shape.bytes_out = problem.result_bytes();
   shape.spread_cost();
   if (problem.axis == Axis::permutation) shape.cost = {0, 0, shape.cost.ops, shape.bytes_in};
+  if (problem.in_files) {
+    shape.ops = static_cast<double>(problem.batch);
+    shape.work_unit = shape.rate_unit;
+    shape.rate_unit = "recordings/s";
+  }
   return shape;
 }
 
@@ -51,16 +57,68 @@ PacWorkload::PacWorkload(const SuiteParams& params)
     : problem_(problem_of(params)),
       host_threads_(params.host_threads),
       data_(problem_, params),
+      order_(problem_.in_files ? order_of(problem_.batch, problem_.shuffle)
+                               : std::vector<std::uint32_t>{}),
       shape_(shape_of(problem_)),
       arrivals_(shape_.items, host_threads_) {
   for (std::size_t i = 0; i < data_.parts(); ++i) free_.push_back(data_.part(i));
+  for (std::size_t i = 0; i < data_.stages(); ++i) free_stages_.push_back(data_.stage(i));
   if (params.input) look_at_series();
+}
+
+Reference PacWorkload::reference() const {
+  const Recordings* const recordings = data_.recordings();
+  if (recordings == nullptr) return {problem_, data_.series()};
+  return {problem_, [this, recordings](std::uint64_t series, std::span<float> to) {
+            std::vector<float> whole(problem_.channels * problem_.samples);
+            recordings->read(series / problem_.channels, whole);
+            const auto one = std::span(whole).subspan(series % problem_.channels * problem_.samples,
+                                                      problem_.samples);
+            std::copy(one.begin(), one.end(), to.begin());
+          }};
+}
+
+std::span<float> PacWorkload::take_stage() {
+  const std::scoped_lock lock(mutex_);
+  if (free_stages_.empty()) return {};
+  const std::span<float> stage = free_stages_.back();
+  free_stages_.pop_back();
+  return stage;
+}
+
+void PacWorkload::give_back_stage(std::span<float> stage) {
+  const std::scoped_lock lock(mutex_);
+  free_stages_.push_back(stage);
+}
+
+void PacWorkload::read(const Slice& slice, std::span<float> to) {
+  const std::size_t each = problem_.channels * problem_.samples;
+  const auto threads = static_cast<unsigned>(
+      std::max<std::size_t>(1, 2 * host_threads_ / std::max<std::size_t>(2, data_.stages())));
+  try {
+    parallel_for(slice.size(), threads, [&](std::uint64_t i) {
+      data_.recordings()->read(order_[slice.begin + i], to.subspan(i * each, each));
+    });
+  } catch (const Error& error) {
+    const std::scoped_lock lock(mutex_);
+    if (!unread_) unread_ = error;
+  }
+}
+
+std::shared_ptr<const Pages> PacWorkload::read_all() {
+  const std::scoped_lock lock(load_mutex_);
+  if (auto all = all_.lock()) return all;
+  const auto all = std::make_shared<Pages>(problem_.input_bytes(), "all recordings");
+  read({0, problem_.batch},
+       {reinterpret_cast<float*>(all->data()), problem_.input_bytes() / sizeof(float)});
+  all_ = all;
+  return all;
 }
 
 // Checks a few evenly spread series: as many as take a few tenths of a second.
 void PacWorkload::look_at_series() {
   constexpr std::uint64_t most = 8;
-  const Reference reference(problem_, data_.series());
+  const Reference reference = this->reference();
   const double seconds = 0.3 * host_threads_ / reference.seconds_to_resolve();
   const std::uint64_t count =
       std::min({problem_.series(), most, static_cast<std::uint64_t>(std::min(seconds, 1e9))});
@@ -125,6 +183,7 @@ void PacWorkload::begin_sample() {
   const std::scoped_lock lock(mutex_);
   begun_ = false;
   pending_.clear();
+  sorted_.clear();
   arrivals_.begin_sample(std::as_writable_bytes(data_.result()));
 }
 
@@ -180,7 +239,25 @@ void PacWorkload::rehearse_merge(std::size_t parts) {
   add_pending();
 }
 
-std::string PacWorkload::digest() const { return sha256_hex(std::as_bytes(data_.result())); }
+std::span<const Moments> PacWorkload::by_name() const {
+  if (!problem_.shuffle) return data_.result();
+  if (sorted_.empty()) {
+    const std::uint64_t each = problem_.channels * problem_.pairs();
+    sorted_.resize(problem_.results());
+    for (std::uint64_t i = 0; i < problem_.batch; ++i)
+      std::copy_n(data_.result().begin() + static_cast<std::ptrdiff_t>(i * each), each,
+                  sorted_.begin() + static_cast<std::ptrdiff_t>(order_[i] * each));
+  }
+  return sorted_;
+}
+
+std::string PacWorkload::digest() const {
+  {
+    const std::scoped_lock lock(mutex_);
+    if (unread_) throw Error(*unread_);
+  }
+  return sha256_hex(std::as_bytes(by_name()));
+}
 
 // Describes the pair of bands with the largest mean index over all series.
 std::string PacWorkload::peak() const {
@@ -203,8 +280,9 @@ std::string PacWorkload::peak() const {
 Verdict PacWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};
   if (const auto missing = arrivals_.look("parts of the results")) return *missing;
-  const Reference reference(problem_, data_.series());
-  std::string wrong = reference.impossible(data_.result(), host_threads_);
+  const Reference reference = this->reference();
+  const std::span<const Moments> results = by_name();
+  std::string wrong = reference.impossible(results, host_threads_);
   const std::uint64_t all = problem_.series() * problem_.phase.count;
   // A sample takes a tenth of a second of each thread.
   const auto in_sample =
@@ -219,9 +297,8 @@ Verdict PacWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   const std::uint64_t count = (all - start - 1) / step + 1;
   std::vector<Reference::Checked> checked(count);
   if (wrong.empty())
-    watched_for(host_watch(), work, count, host_threads_, [&](std::uint64_t n) {
-      checked[n] = reference.check(start + n * step, data_.result());
-    });
+    watched_for(host_watch(), work, count, host_threads_,
+                [&](std::uint64_t n) { checked[n] = reference.check(start + n * step, results); });
   std::uint64_t skipped = 0;
   for (const Reference::Checked& one : checked) {
     if (wrong.empty()) wrong = one.message;
@@ -247,9 +324,10 @@ void PacWorkload::write_result(const std::filesystem::path& file) const {
   constexpr std::uint64_t columns = 8;
   const std::uint64_t pairs = problem_.pairs();
   std::vector<double> all(problem_.results() * columns);
+  const std::span<const Moments> results = by_name();
   in_pieces(problem_.results(), host_threads_, [&](std::uint64_t begin, std::uint64_t end) {
     for (std::uint64_t i = begin; i < end; ++i) {
-      const Result result = result_of(data_.result()[i], problem_.surrogates);
+      const Result result = result_of(results[i], problem_.surrogates);
       const std::uint64_t series = i / pairs, pair = i % pairs;
       const double row[columns] = {static_cast<double>(series / problem_.channels),
                                    static_cast<double>(series % problem_.channels),

@@ -8,6 +8,7 @@
 #include "suites/common/arrivals.hpp"
 #include "suites/pac/host_data.hpp"
 #include "suites/pac/layout.hpp"
+#include "suites/pac/reference.hpp"
 
 namespace mgpu::pac {
 
@@ -43,6 +44,14 @@ class PacWorkload : public Workload, public TimedMerge, public Tunable {
   // Called by the programs, possibly from several threads at once.
   const Problem& problem() const { return problem_; }
   const HostData& data() const { return data_; }
+  // Return memory for a slice of a folder's recordings, pinned if any is left, and take it back.
+  std::span<float> take_stage();
+  void give_back_stage(std::span<float> stage);
+  // Reads the slice's recordings, on this device's part of the host's threads. Errors are kept for
+  // digest(), since no device is to blame for them.
+  void read(const Slice& slice, std::span<float> to);
+  // Reads all recordings of a folder; programs that load at the same time share them.
+  std::shared_ptr<const Pages> read_all();
   std::span<Moments> result() { return data_.result(); }
   Arrivals& arrivals() { return arrivals_; }
   // With --axis permutation each device returns moments of all pairs, and merge() adds them up.
@@ -56,6 +65,9 @@ class PacWorkload : public Workload, public TimedMerge, public Tunable {
  private:
   bool has_variant(const DeviceTraits& device, const std::string& variant) const override;
   void look_at_series();
+  Reference reference() const;
+  // Returns the results by the names of recordings, whatever order these were handed out in.
+  std::span<const Moments> by_name() const;
   std::optional<Method> method(const DeviceTraits& device) const;
   std::string peak() const;
   void add_pending();
@@ -63,10 +75,16 @@ class PacWorkload : public Workload, public TimedMerge, public Tunable {
   Problem problem_;
   unsigned host_threads_;
   HostData data_;
+  std::vector<std::uint32_t> order_;     // of a folder's recordings; empty: there is no folder
+  mutable std::vector<Moments> sorted_;  // by_name(), if shuffled; empty: not made yet
   Shape shape_;
   Arrivals arrivals_;
-  mutable std::mutex mutex_;
-  std::vector<std::span<Moments>> free_;           // unused pinned parts
+  std::mutex load_mutex_;                 // guards all_
+  mutable std::mutex mutex_;              // guards what follows, and sorted_
+  std::vector<std::span<Moments>> free_;  // unused pinned parts
+  std::vector<std::span<float>> free_stages_;
+  std::optional<Error> unread_;                    // first error of reading in this sample
+  std::weak_ptr<const Pages> all_;                 // what read_all() returned
   std::vector<std::span<const Moments>> pending_;  // parts that merge() has to add
   bool begun_ = false;                             // the result holds some parts already
 };

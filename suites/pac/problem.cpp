@@ -8,7 +8,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
 #include "suites/common/number_text.hpp"
-#include "suites/pac/series_file.hpp"
+#include "suites/pac/recordings.hpp"
 #include "suites/pac/shifts.hpp"
 
 namespace mgpu::pac {
@@ -112,12 +112,37 @@ void read_planted(Problem& problem, const SuiteParams& params) {
   problem.planted_amplitude = numbers[1];
 }
 
+// Reads how series are handed out. Both options are absent from the record of their defaults.
+void read_loading(Problem& problem, const SuiteParams& params) {
+  const auto given = [&](const char* option, const char* otherwise) -> const std::string* {
+    const auto found = params.options.find(option);
+    return found == params.options.end() || found->second == otherwise ? nullptr : &found->second;
+  };
+  const bool by_batch = problem.axis == Axis::batch;
+  if (problem.in_files && !by_batch)
+    throw refused("axis", params.options.at("axis"),
+                  "batch, if --input is a folder, whose recordings are handed out as wholes");
+  if (const std::string* batch = given("batch-size", "auto")) {
+    problem.at_once = std::stoull(*batch);
+    if (problem.at_once == 0 || !by_batch)
+      throw refused("batch-size", *batch, "1 or more entries, with --axis batch");
+  }
+  if (const std::string* shuffle = given("shuffle", "none")) {
+    problem.shuffle = std::stoull(*shuffle);
+    if (!problem.in_files)
+      throw refused("shuffle", *shuffle, "--shuffle with a folder of recordings, --input FOLDER");
+  }
+}
+
 void read_extent(Problem& problem, const SuiteParams& params) {
   problem.batch = params.size;
   problem.channels = given_or(params, "channels", params.options.at("axis") == "channel" ? 8 : 1);
   problem.samples = given_or(params, "length", 2048);
   if (params.input) {
-    const SeriesShape shape = shape_of_series(*params.input, params);
+    const auto recordings = recordings_of(params);
+    problem.in_files = recordings != nullptr;
+    const SeriesShape shape =
+        recordings ? recordings->shape() : shape_of_series(*params.input, params);
     problem.batch = shape.batch;
     problem.channels = shape.channels;
     problem.samples = shape.samples;
@@ -145,6 +170,11 @@ double response(const Bands& bands, std::uint64_t band, double frequency) {
   if (away >= passes_nothing) return 0;
   return 0.5 *
          (1 + std::cos(std::numbers::pi * (away - passes_all) / (passes_nothing - passes_all)));
+}
+
+Items Problem::staged() const {
+  constexpr Bytes enough = Bytes{64} << 20;
+  return std::clamp<Items>(at_once > 0 ? at_once : enough / entry_bytes(), 1, batch);
 }
 
 Items Problem::items() const {
@@ -188,6 +218,7 @@ Problem problem_of(const SuiteParams& params) {
   problem.axis = axis == "batch"     ? Axis::batch
                  : axis == "channel" ? Axis::channel
                                      : Axis::permutation;
+  read_loading(problem, params);
   for (const Method method : all_methods)
     if (sums == to_string(method)) problem.method = method;
   check_bands(problem, params);

@@ -60,15 +60,21 @@ struct Problem {
   bool planted = false;                             // coupling in seeded series
   double planted_phase = 0, planted_amplitude = 0;  // Hz
   std::uint64_t seed = 0;
+  Items at_once = 0;  // entries of the batch that a device takes at once; 0: as many as are fast
+  bool in_files = false;                   // series are read from a folder during samples
+  std::optional<std::uint64_t> shuffle{};  // seed of the order in which they are
 
   std::uint64_t series() const { return batch * channels; }
   std::uint64_t pairs() const { return phase.count * amplitude.count; }
   std::uint64_t results() const { return series() * pairs(); }
   Bytes series_bytes() const { return samples * sizeof(float); }
   Bytes input_bytes() const { return series() * series_bytes(); }
+  Bytes entry_bytes() const { return channels * series_bytes(); }  // of the batch
   Bytes result_bytes() const;
   bool power_of_two() const { return (samples & (samples - 1)) == 0; }
   Items items() const;
+  // Returns how many entries of the batch a device reads at once, if series are in files.
+  Items staged() const;
 };
 
 // Moments of a series' pair of bands, as in kernels/pac_index.cl, from which its index and its

@@ -73,7 +73,13 @@ Signal transformed(const Signal& x, double sign) {
 }  // namespace
 
 Reference::Reference(const Problem& problem, std::span<const float> series)
-    : problem_(problem), series_(series) {
+    : Reference(problem, [&problem, series](std::uint64_t i, std::span<float> to) {
+        std::copy_n(series.begin() + static_cast<std::ptrdiff_t>(i * problem.samples),
+                    problem.samples, to.begin());
+      }) {}
+
+Reference::Reference(const Problem& problem, Reader read)
+    : problem_(problem), read_(std::move(read)) {
   std::map<std::uint64_t, std::uint64_t> times;
   for (std::uint64_t n = 0; n < problem.surrogates; ++n) ++times[shift_of(problem, n)];
   shifts_.assign(times.begin(), times.end());
@@ -104,9 +110,9 @@ double Reference::seconds_to_resolve() const {
 
 Signal Reference::spectrum(std::uint64_t series) const {
   const std::uint64_t n = problem_.samples;
-  Signal x(n);
-  for (std::uint64_t t = 0; t < n; ++t) x[t] = series_[series * n + t];
-  return transformed(x, -1);
+  std::vector<float> x(n);
+  read_(series, x);
+  return transformed(Signal(x.begin(), x.end()), -1);
 }
 
 Signal Reference::analytic(const Signal& spectrum, const Bands& bands, std::uint64_t band) const {

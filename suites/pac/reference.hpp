@@ -6,6 +6,7 @@
 #pragma once
 
 #include <complex>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -16,7 +17,10 @@ namespace mgpu::pac {
 
 class Reference {
  public:
-  // Both arguments must outlive this object.
+  // Writes series `series` to its second argument, from several threads.
+  using Reader = std::function<void(std::uint64_t series, std::span<float>)>;
+  // `problem` must outlive this object, and so must `series`.
+  Reference(const Problem& problem, Reader read);
   Reference(const Problem& problem, std::span<const float> series);
 
   struct Checked {
@@ -90,7 +94,7 @@ class Reference {
                       bool surrogates) const;
 
   const Problem& problem_;
-  std::span<const float> series_;
+  Reader read_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> shifts_;  // each shift, and its multiplicity
 };
 

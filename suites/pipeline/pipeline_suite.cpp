@@ -41,7 +41,8 @@ SuiteInfo pipeline_suite() {
   info.full_size_cpu = 1 << 10;
   info.options = {
       {"stages",
-       "Stages in order, each with its number of passes: hash, transform, product, reduction",
+       "Stages in order, each with its number of passes: hash, transform, product, reduction, "
+       "tropical, dual, clifford",
        {"hash:8,transform:4,product:16,reduction"},
        Kind::text},
       {"place",
@@ -53,9 +54,15 @@ SuiteInfo pipeline_suite() {
        "Records per batch; auto: a 32nd of all records, up to 65536",
        {"auto"},
        Kind::count},
+      {"fuse",
+       "Run all stages of a record by one kernel, which keeps it in registers and local memory",
+       {"no", "yes"},
+       Kind::flag},
   };
   info.modes = {Mode::resident, Mode::end_to_end};
-  info.input = "records: a .npy file of int32, one record of --width words per row";
+  info.input =
+      "records: a .npy file of int32, or of float32 from -1 to 1 if the first stage is tropical, "
+      "dual or clifford; one record of --width words per row";
   info.has_kernel_variants = true;
   info.host_bytes = host_bytes_of;
   info.size_of_input = records_of_input;

@@ -6,6 +6,7 @@
 #include "lib/workload/npy.hpp"
 #include "lib/workload/parallel_for.hpp"
 #include "lib/workload/splitmix64.hpp"
+#include "suites/common/uniform_element.hpp"
 #include "suites/common/variants.hpp"
 #include "suites/pipeline/chain_program.hpp"
 #include "suites/pipeline/data_program.hpp"
@@ -24,6 +25,21 @@ void fill(std::span<std::byte> to, std::uint64_t seed, unsigned threads) {
       to.size() / 8, threads, [&](std::uint64_t i) { words[i] = splitmix64(seed, i); }, at_once);
 }
 
+NpyShape shape_of_file(std::uint64_t records, std::uint32_t width, bool real) {
+  return {records, width, 4, real ? NpyNumbers::real : NpyNumbers::int32};
+}
+
+// Throws Error(input) if a number is not from -1 to 1, for which stages are bounded.
+void check_numbers(const std::string& file, std::uint32_t width, std::span<const std::byte> bytes) {
+  const std::span numbers(reinterpret_cast<const float*>(bytes.data()), bytes.size() / 4);
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (numbers[i] >= -1 && numbers[i] <= 1) continue;
+    throw Error(ErrorKind::input, "--input: " + file + ": row " + std::to_string(i / width) +
+                                      ", column " + std::to_string(i % width) + " is " +
+                                      std::to_string(numbers[i]) + "; expected: from -1 to 1");
+  }
+}
+
 std::span<const std::uint32_t> words_of(std::span<const std::byte> bytes) {
   return {reinterpret_cast<const std::uint32_t*>(bytes.data()), bytes.size() / 4};
 }
@@ -35,8 +51,12 @@ PipelineWorkload::PipelineWorkload(const Problem& problem, const SuiteParams& pa
                           std::to_string(problem.records) + " records", problem.batches()) {
   results_ = {pages_.data() + in_pages(problem_.in_bytes()), problem_.out_bytes()};
   const std::span<std::byte> to{pages_.data(), problem_.in_bytes()};
+  const bool real = problem_.stages.front().is_real();
   if (params.input) {
-    read_npy(*params.input, {problem_.records, problem_.width(), 4, NpyNumbers::int32}, to);
+    read_npy(*params.input, shape_of_file(problem_.records, problem_.width(), real), to);
+    if (real) check_numbers(params.input->string(), problem_.width(), to);
+  } else if (real) {
+    fill_uniform<float>(to, params.seed, false, host_threads_);
   } else {
     fill(to, params.seed, host_threads_);
   }
@@ -46,9 +66,11 @@ Demand PipelineWorkload::demand(const DeviceTraits&) const {
   Demand demand;
   double words = 0;  // words read and written per record
   for (const Stage& stage : problem_.stages) {
-    demand.int32 += operations(stage) * static_cast<double>(problem_.records);
+    (stage.is_real() ? demand.fp32 : demand.int32) +=
+        operations(stage) * static_cast<double>(problem_.records);
     words += stage.width + stage.width_after();
   }
+  if (problem_.fuse) words = problem_.width() + problem_.width_after();
   demand.memory_bytes = words * 4 * static_cast<double>(problem_.records);
   return demand;
 }
@@ -77,6 +99,7 @@ const StageTimes* PipelineWorkload::times_on(const std::string& device) const {
 
 // Tells whether local memory suffices: transforms go back and forth between two halves of it.
 bool PipelineWorkload::has_local_memory(const DeviceTraits& device, Capacity& capacity) const {
+  if (problem_.fuse) return has_room_for_fused(device, capacity);
   Bytes most = 0;
   for (const Stage& stage : problem_.stages)
     if (stage.kind == Kind::transform) most = std::max<Bytes>(most, Bytes{8} * stage.width);
@@ -85,6 +108,25 @@ bool PipelineWorkload::has_local_memory(const DeviceTraits& device, Capacity& ca
                     " of local memory; the device has " +
                     format_bytes(static_cast<double>(device.local_memory)) +
                     "; try a smaller --width";
+  return false;
+}
+
+// Tells whether a work-group can have whole records, with their rows a word apart.
+bool PipelineWorkload::has_room_for_fused(const DeviceTraits& device, Capacity& capacity) const {
+  const std::size_t group = fused_group(problem_, groups_for(device).front());
+  const bool transforms =
+      std::any_of(problem_.stages.begin(), problem_.stages.end(),
+                  [](const Stage& stage) { return stage.kind == Kind::transform; });
+  const Bytes tables = Bytes{1024} * problem_.stages.size(),
+              local = Bytes{group} * 17 * 4 * (transforms ? 2 : 1) + tables;
+  if (group <= device.max_work_group && local <= device.local_memory) return true;
+  capacity.reason = "fused stages of records of " + std::to_string(problem_.width()) +
+                    " words take work-groups of " + std::to_string(group) + " with " +
+                    format_bytes(static_cast<double>(local)) +
+                    " of local memory; the device has groups of " +
+                    std::to_string(device.max_work_group) + " and " +
+                    format_bytes(static_cast<double>(device.local_memory)) +
+                    "; try a smaller --width, or no --fuse";
   return false;
 }
 
@@ -148,7 +190,10 @@ Verdict PipelineWorkload::verify(VerifyLevel level, std::uint64_t seed) {
 }
 
 void PipelineWorkload::write_result(const std::filesystem::path& file) const {
-  write_npy(file, {problem_.records, problem_.width_after(), 4, NpyNumbers::int32}, results());
+  write_npy(
+      file,
+      shape_of_file(problem_.records, problem_.width_after(), problem_.stages.back().is_real()),
+      results());
 }
 
 Capacity PipelineWorkload::capacity(const DeviceTraits& device, Mode mode) const {

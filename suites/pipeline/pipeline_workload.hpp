@@ -61,6 +61,7 @@ class PipelineWorkload final : public PartitionedWorkload<Problem>,
   const StageTimes* times_on(const std::string& device) const;
   // Returns false with a reason in `capacity` if the device has too little.
   bool has_local_memory(const DeviceTraits& device, Capacity& capacity) const;
+  bool has_room_for_fused(const DeviceTraits& device, Capacity& capacity) const;
   // Returns the capacity of a device that keeps all records and results, and the buffers between
   // stages.
   Capacity capacity_of_all(const DeviceTraits& device) const;

@@ -79,7 +79,7 @@ void settle_place(SuiteParams& params, std::span<DeviceResources* const> devices
   const Problem problem = problem_of(params);
   if (problem.place != Place::open) return;
   params.options["place"] = "data";
-  if (devices.size() < 2 || group == nullptr || problem.stages.size() < 2) return;
+  if (devices.size() < 2 || group == nullptr || problem.stages.size() < 2 || problem.fuse) return;
   const std::unique_ptr<SharedMemory> memory = group->allocate(problem.most_handed_over());
   const std::vector<StageTimes> times = times_on(problem, devices, *memory);
   if (times.empty()) return;

@@ -16,17 +16,20 @@
 namespace mgpu::pipeline {
 namespace {
 
-constexpr std::string_view names[] = {"hash", "transform", "product", "reduction"};
+constexpr std::string_view names[] = {"hash",     "transform", "product", "reduction",
+                                      "tropical", "dual",      "clifford"};
+static_assert(std::size(names) == kinds);
 // Default number of batches: the first and the last, in which devices wait, then take 3 % of a
 // pipeline's time.
 constexpr std::uint64_t batches_of_all = 32, most_by_itself = 65536;
 
 Error refused_stages(const std::string& text, const std::string& why) {
   return refused_option(
-      "stages", in_quotes(text) + ": " + why +
-                    "; expected: up to 16 of hash, transform, product and reduction, separated by "
-                    "commas, each with a "
-                    "number of passes from 1 to 1024 if it likes: hash:8,transform,reduction");
+      "stages",
+      in_quotes(text) + ": " + why +
+          "; expected: up to 16 of hash, transform, product, reduction, tropical, dual and "
+          "clifford, separated by commas, each with a number of passes from 1 to 1024 if "
+          "it likes: hash:8,transform,reduction");
 }
 
 Stage stage_of(const std::string& text, const std::string& all) {
@@ -52,14 +55,35 @@ std::uint32_t width_of(const SuiteParams& params) {
   return width;
 }
 
-std::uint64_t records_in(const SuiteParams& params, std::uint32_t width) {
-  const NpyShape shape = read_npy_shape(*params.input, "--input", NpyNumbers::int32);
+std::uint64_t records_in(const SuiteParams& params, std::uint32_t width, bool real) {
+  const NpyShape shape =
+      read_npy_shape(*params.input, "--input", real ? NpyNumbers::real : NpyNumbers::int32);
+  if (shape.element != 4)
+    throw Error(ErrorKind::input,
+                "--input: " + params.input->string() + " has float64 numbers; expected: float32");
   if (shape.columns != width)
     throw Error(ErrorKind::input, "--input: " + params.input->string() + " has " +
                                       std::to_string(shape.columns) +
                                       " columns; expected with --width " + std::to_string(width) +
                                       ": " + std::to_string(width) + ", one a word");
   return shape.rows;
+}
+
+void check_fused(const Problem& problem) {
+  const std::string* why = nullptr;
+  static const std::string hash = "hash takes one work-item per record, other stages take many",
+                           narrow = "stages after a reduction have records of another width",
+                           chain = "--place pipeline runs stages on several devices";
+  if (problem.place == Place::stages) why = &chain;
+  for (std::size_t s = 0; s < problem.stages.size(); ++s) {
+    if (problem.stages[s].kind == Kind::hash) why = &hash;
+    if (problem.stages[s].kind == Kind::reduction && s + 1 < problem.stages.size()) why = &narrow;
+  }
+  if (why != nullptr)
+    throw refused_option("fuse", *why +
+                                     "; expected: --place data or auto, and --stages of product, "
+                                     "transform, tropical, dual and clifford, then at most one "
+                                     "reduction");
 }
 
 }  // namespace
@@ -101,7 +125,10 @@ Problem problem_of(const SuiteParams& params) {
   const std::string& place = params.options.at("place");
   problem.place = place == "pipeline" ? Place::stages : place == "data" ? Place::data : Place::open;
   problem.seed = params.seed;
-  problem.records = params.input ? records_in(params, width) : params.size;
+  problem.fuse = params.has_flag("fuse");
+  if (problem.fuse) check_fused(problem);
+  problem.records =
+      params.input ? records_in(params, width, problem.stages.front().is_real()) : params.size;
   if (problem.records < 1 || problem.records > most_records)
     throw Error(params.input ? ErrorKind::input : ErrorKind::usage,
                 (params.input ? "--input: " : "--size: ") + std::to_string(problem.records) +
@@ -149,7 +176,7 @@ Bytes host_bytes(const Problem& problem) {
 
 // A block of SHA-256 is 64 rounds of 14 operations and 48 words of the schedule of 10 (rotations
 // count as one). A butterfly of the transform is three multiplications, four additions and two
-// minima. In a product, a multiply-add counts as two.
+// minima. A multiply-add counts as two, and so do an addition and a minimum.
 double operations(const Stage& stage) {
   const double width = stage.width, passes = stage.passes;
   switch (stage.kind) {
@@ -158,9 +185,14 @@ double operations(const Stage& stage) {
     case Kind::transform:
       return passes * width / 2 * std::log2(width) * 9;
     case Kind::product:
+    case Kind::tropical:
       return passes * width * std::min(width, 16.0) * 2;
     case Kind::reduction:
       return passes * width * 3;
+    case Kind::dual:  // per coefficient and pair two multiply-adds and a multiplication
+      return passes * width / 2 * 8 * 5;
+    case Kind::clifford:
+      return passes * width * 8 * 2;
   }
   return 0;
 }

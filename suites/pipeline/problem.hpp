@@ -8,7 +8,8 @@
 
 namespace mgpu::pipeline {
 
-enum class Kind { hash, transform, product, reduction };
+enum class Kind { hash, transform, product, reduction, tropical, dual, clifford };
+inline constexpr std::size_t kinds = 7;
 inline constexpr std::uint32_t reduced_width = 8;  // words per record after a reduction
 
 struct Stage {
@@ -16,6 +17,10 @@ struct Stage {
   std::uint32_t passes = 1;  // repetitions of the stage's work
   std::uint32_t width = 0;   // words per record before it
   std::uint32_t width_after() const { return kind == Kind::reduction ? reduced_width : width; }
+  // Tells whether it computes with fp32 numbers; other stages take their bits as words.
+  bool is_real() const { return kind >= Kind::tropical; }
+  // Tells whether it computes each row of 16 words of a record by itself.
+  bool by_rows() const { return kind == Kind::product || is_real(); }
   std::string name() const;  // "hash", "hash:8"
 };
 
@@ -29,7 +34,13 @@ struct Problem {
   std::uint64_t records = 0;
   std::uint64_t batch = 0;  // records per batch; the last may have fewer
   std::uint64_t seed = 0;
+  bool fuse = false;  // all stages of a record in one launch
 
+  // Tells whether stage s takes words as numbers of 2^-31. Records of a chain that begins with a
+  // real stage are numbers already.
+  bool takes_words(std::size_t s) const {
+    return s > 0 && stages[s].is_real() && !stages[s - 1].is_real();
+  }
   std::uint64_t batches() const { return ceil_div(records, batch); }
   // Returns the first record of batch b.
   std::uint64_t first(std::uint64_t b) const { return std::min(b * batch, records); }

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
+#include <bit>
+#include <cmath>
 
 #include "lib/workload/parallel_for.hpp"
 #include "lib/workload/splitmix64.hpp"
@@ -87,7 +89,86 @@ Words reduced(const Words& words, std::uint32_t passes) {
   return out;
 }
 
-void through(const Problem& problem, const Stage& stage, Words& words) {
+float number_in(std::uint32_t word) { return std::bit_cast<float>(word); }
+std::uint32_t word_of(float number) { return std::bit_cast<std::uint32_t>(number); }
+
+void shorten(Words& words, const std::vector<float>& weights, std::size_t side) {
+  Words out;
+  for (std::size_t n = 0; n < words.size(); ++n) {
+    float least = INFINITY;
+    for (std::size_t i = 0; i < side; ++i)
+      least = std::min(least, number_in(words[n / side * side + i]) + weights[i * side + n % side]);
+    out.push_back(word_of(least));
+  }
+  words = out;
+}
+
+// Replaces the pair from word i on by the polynomial and its derivative times the pair's own. Each
+// rounding is that of the definition: the value by one multiply-add, its derivative by a
+// multiplication and one.
+void differentiate(Words& words, std::size_t i, const std::vector<float>& coefficients,
+                   std::uint32_t passes) {
+  const float value = number_in(words[i]) / 8, slope = number_in(words[i + 1]) / 8;
+  float sum = 0, derivative = 0;
+  for (std::size_t k = 0; k < passes * coefficients.size(); ++k) {
+    const float product = sum * slope;
+    derivative = std::fma(derivative, value, product);
+    sum = std::fma(sum, value, coefficients[k % coefficients.size()]);
+  }
+  words[i] = word_of(sum);
+  words[i + 1] = word_of(derivative);
+}
+
+// Returns the sign of the product of two blades, which are sets of vectors of square 1: that of the
+// permutation which sorts their vectors.
+float sign_of(unsigned left, unsigned right) {
+  std::vector<int> vectors;
+  for (const unsigned blade : {left, right})
+    for (int v = 0; v < 3; ++v)
+      if ((blade >> v & 1) != 0) vectors.push_back(v);
+  unsigned exchanged = 0;
+  for (std::size_t i = 0; i < vectors.size(); ++i)
+    for (std::size_t j = i + 1; j < vectors.size(); ++j) exchanged += vectors[i] > vectors[j];
+  return exchanged % 2 == 0 ? 1.0f : -1.0f;
+}
+
+// Multiplies the multivector from word `at` on by a factor from the right. The terms of a component
+// are added in the order of the left factor's blades.
+void turn(Words& words, std::size_t at, const std::vector<float>& factor) {
+  static const std::vector<float> signs = [] {
+    std::vector<float> all;
+    for (unsigned n = 0; n < 64; ++n) all.push_back(sign_of(n / 8, n % 8));
+    return all;
+  }();
+  std::uint32_t out[8];
+  for (unsigned k = 0; k < 8; ++k) {
+    float sum = 0;
+    for (unsigned i = 0; i < 8; ++i)
+      sum = std::fma(number_in(words[at + i]), signs[i * 8 + (i ^ k)] * factor[i ^ k], sum);
+    out[k] = word_of(sum);
+  }
+  std::copy(std::begin(out), std::end(out), words.begin() + static_cast<std::ptrdiff_t>(at));
+}
+
+void through_real(const Problem& problem, const Stage& stage, Words& words) {
+  const std::uint32_t side = std::min(stage.width, 16u);
+  const std::vector<float> numbers = numbers_of(problem, stage.kind, side);
+  if (stage.kind == Kind::dual)
+    for (std::size_t i = 0; i < words.size(); i += 2)
+      differentiate(words, i, numbers, stage.passes);
+  for (std::uint32_t pass = 0; pass < stage.passes; ++pass) {
+    if (stage.kind == Kind::tropical) shorten(words, numbers, side);
+    if (stage.kind == Kind::clifford)
+      for (std::size_t i = 0; i < words.size(); i += 8) turn(words, i, numbers);
+  }
+}
+
+void through(const Problem& problem, std::size_t s, Words& words) {
+  const Stage& stage = problem.stages[s];
+  if (problem.takes_words(s))
+    for (std::uint32_t& word : words)
+      word = word_of(std::ldexp(static_cast<float>(static_cast<std::int32_t>(word)), -31));
+  if (stage.is_real()) return through_real(problem, stage, words);
   if (stage.kind == Kind::reduction) {
     words = reduced(words, stage.passes);
     return;
@@ -123,7 +204,7 @@ std::vector<std::uint64_t> chosen(const Problem& problem, std::uint64_t most, st
 std::vector<std::uint32_t> through_all(const Problem& problem,
                                        std::span<const std::uint32_t> record) {
   Words words(record.begin(), record.end());
-  for (const Stage& stage : problem.stages) through(problem, stage, words);
+  for (std::size_t s = 0; s < problem.stages.size(); ++s) through(problem, s, words);
   return words;
 }
 

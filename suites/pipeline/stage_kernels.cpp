@@ -1,14 +1,18 @@
 #include "suites/pipeline/stage_kernels.hpp"
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 
 #include "lib/workload/splitmix64.hpp"
 #include "suites/common/build_option.hpp"
+#include "suites/common/uniform_element.hpp"
 
 namespace mgpu::pipeline {
 namespace {
 
 constexpr std::uint64_t prime = 998244353, generator = 3;
+constexpr std::uint32_t row_words = 16;
 constexpr unsigned tries = 5;  // timed executions per stage
 
 std::uint64_t power(std::uint64_t base, std::uint64_t exponent) {
@@ -31,9 +35,54 @@ std::vector<std::uint32_t> roots_of(std::uint32_t width) {
 }
 
 std::vector<std::uint32_t> table_of(const Problem& problem, const Stage& stage) {
+  const std::uint32_t side = std::min(stage.width, row_words);
   if (stage.kind == Kind::transform) return roots_of(stage.width);
-  if (stage.kind == Kind::product) return matrix_of(problem, std::min(stage.width, 16u));
-  return {};
+  if (stage.kind == Kind::product) return matrix_of(problem, side);
+  std::vector<std::uint32_t> words;
+  for (const float number : numbers_of(problem, stage.kind, side))
+    words.push_back(std::bit_cast<std::uint32_t>(number));
+  return words;
+}
+
+// What the kernel of stages of rows is built for.
+struct RowStages {
+  std::string options;
+  std::vector<std::uint32_t> table;  // tables of stages of rows first
+};
+
+RowStages rows_of(const Problem& problem, std::size_t first, std::size_t end, bool passes_given) {
+  static constexpr const char* macros[kinds] = {"",         "TRANSFORM", "PRODUCT", "",
+                                                "TROPICAL", "DUAL",      "CLIFFORD"};
+  RowStages rows;
+  std::vector<std::size_t> at(end - first);
+  const auto append = [&](bool by_rows) {
+    for (std::size_t s = first; s < end; ++s) {
+      const Stage& stage = problem.stages[s];
+      if (stage.by_rows() != by_rows || stage.kind == Kind::reduction) continue;
+      at[s - first] = rows.table.size();
+      const auto table = table_of(problem, stage);
+      rows.table.insert(rows.table.end(), table.begin(), table.end());
+    }
+  };
+  append(true);
+  rows.options += define("TABLES", std::max<std::size_t>(rows.table.size(), 1));
+  append(false);
+  std::string stages;
+  bool transforms = false;
+  for (std::size_t s = first; s < end; ++s) {
+    const Stage& stage = problem.stages[s];
+    if (problem.takes_words(s)) stages += "NUMBERS()";
+    if (stage.kind == Kind::reduction) {
+      rows.options += define("REDUCED", stage.passes);
+      continue;
+    }
+    transforms |= stage.kind == Kind::transform;
+    stages += std::string(macros[static_cast<std::size_t>(stage.kind)]) + '(' +
+              (passes_given ? std::to_string(stage.passes) : "passes") + ',' +
+              std::to_string(at[s - first]) + ')';
+  }
+  rows.options += define("HALVES", transforms ? 2 : 1) + " -DSTAGES=" + stages;
+  return rows;
 }
 
 }  // namespace
@@ -44,6 +93,41 @@ std::vector<std::uint32_t> matrix_of(const Problem& problem, std::uint32_t side)
   for (std::size_t i = 0; i < matrix.size(); ++i)
     matrix[i] = static_cast<std::uint32_t>(splitmix64(problem.seed ^ apart, i) >> 32) | 1;
   return matrix;
+}
+
+std::vector<float> numbers_of(const Problem& problem, Kind kind, std::uint32_t side) {
+  constexpr std::uint64_t apart = 0x71c9bb4e;
+  const auto uniform = [&](std::uint64_t i) {
+    const auto of_kind = static_cast<std::uint64_t>(kind) << 32;
+    return uniform_element<float>(splitmix64(problem.seed ^ apart ^ of_kind, i), false);
+  };
+  std::vector<float> numbers;
+  if (kind == Kind::tropical) {
+    for (std::uint32_t i = 0; i < side * side; ++i)
+      numbers.push_back(i % (side + 1) == 0 ? 0.0f : std::fabs(uniform(i)));
+  } else if (kind == Kind::dual) {
+    for (std::uint32_t i = 0; i < 8; ++i) numbers.push_back(uniform(i) / 4);
+  } else if (kind == Kind::clifford) {
+    double even[4], norm = 0;  // of 1, e12, e13, e23
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      even[i] = static_cast<double>(uniform(i));
+      norm += even[i] * even[i];
+    }
+    for (double& x : even) x /= std::sqrt(norm);
+    const double angle = static_cast<double>(uniform(4)), c = std::cos(angle), s = std::sin(angle);
+    // e123 times e12, e13 and e23 is -e3, e2 and -e1. The blades are 1, e1, e2, e12, e3, ...
+    for (const double x : {even[0] * c, -even[3] * s, even[2] * s, even[1] * c, -even[1] * s,
+                           even[2] * c, even[3] * c, even[0] * s})
+      numbers.push_back(static_cast<float>(x));
+  }
+  return numbers;
+}
+
+std::size_t fused_group(const Problem& problem, std::size_t group) {
+  for (const Stage& stage : problem.stages)
+    if (!stage.by_rows())
+      return std::max<std::size_t>(group, problem.width() / std::min(problem.width(), row_words));
+  return group;
 }
 
 Bytes buffer_bytes(const Problem& problem) {
@@ -64,30 +148,50 @@ std::vector<std::size_t> groups_for(const DeviceTraits& device) {
 std::string variant_name(std::size_t group) { return "groups of " + std::to_string(group); }
 
 StageKernels::StageKernels(DeviceResources& device, const Problem& problem, std::size_t group)
-    : device_(device), problem_(problem), group_(group) {
-  static constexpr const char* entries[] = {"hash", "transform", "product", "reduce"};
-  const DeviceTraits& traits = device.traits();
-  std::string options = define("GROUP", group_);
-  if (traits.cpu) options += " -DROLLED";
-  if (traits.nvidia) options += " -DMULTIPLY_ADDS";
-  for (const Stage& stage : problem.stages) {
-    items_.push_back(std::min<std::size_t>(
-        stage.width / 2, std::min<std::size_t>(traits.max_work_group, traits.cpu ? 8 : 128)));
-    kernels_.push_back(
-        device.kernel("pipeline.cl", entries[static_cast<std::size_t>(stage.kind)],
-                      options + define("WIDTH", stage.width) + define("ITEMS", items_.back())));
-    const std::vector<std::uint32_t> table = table_of(problem, stage);
-    tables_.push_back(table.empty() ? nullptr : device.allocate(table.size() * 4));
-    if (!table.empty())
-      device.try_out([&](Stream& stream) {
-        stream.upload(*tables_.back(), 0, std::as_bytes(std::span(table)));
-      });
-  }
+    : device_(device),
+      problem_(problem),
+      group_(problem.fuse ? fused_group(problem, group) : group) {
+  static constexpr const char* entries[kinds] = {"hash",     "transform", "product", "reduce",
+                                                 "tropical", "dual",      "clifford"};
   for (auto& buffer : buffers_) buffer = device.allocate(buffer_bytes(problem));
+  if (problem.fuse) {
+    add_kernel("fused", 0, problem.stages.size());
+    return;
+  }
+  for (std::size_t s = 0; s < problem.stages.size(); ++s)
+    add_kernel(entries[static_cast<std::size_t>(problem.stages[s].kind)], s, s + 1);
+}
+
+// Adds the kernel of stages [first, end) and its table.
+void StageKernels::add_kernel(const std::string& entry, std::size_t first, std::size_t end) {
+  const DeviceTraits& traits = device_.traits();
+  const Stage& stage = problem_.stages[first];
+  std::string options = define("GROUP", group_) + define("WIDTH", stage.width);
+  if (traits.cpu) options += " -DROLLED";
+  items_.push_back(std::min<std::size_t>(
+      stage.width / 2, std::min<std::size_t>(traits.max_work_group, traits.cpu ? 8 : 128)));
+  std::vector<std::uint32_t> table;
+  if (problem_.fuse || stage.by_rows()) {
+    RowStages rows = rows_of(problem_, first, end, problem_.fuse);
+    options += " -DROWS=" + entry + rows.options;
+    table = std::move(rows.table);
+    if (table.empty()) table.push_back(0);  // a kernel copies one word at least
+  } else {
+    if (traits.nvidia) options += " -DMULTIPLY_ADDS";
+    options += define("ITEMS", items_.back());
+    table = table_of(problem_, stage);
+  }
+  kernels_.push_back(device_.kernel("pipeline.cl", entry, options));
+  tables_.push_back(table.empty() ? nullptr : device_.allocate(table.size() * 4));
+  if (!table.empty())
+    device_.try_out([&](Stream& stream) {
+      stream.upload(*tables_.back(), 0, std::as_bytes(std::span(table)));
+    });
 }
 
 void StageKernels::run(std::size_t first, std::size_t end, const Records& from, const Records& to,
                        std::uint64_t count, Stream& stream) {
+  if (problem_.fuse) return launch(0, from, to, count, stream);
   Records now = from;
   for (std::size_t s = first; s < end; ++s) {
     const Records next = s + 1 == end ? to : Records{buffers_[s % 2].get(), 0};
@@ -102,6 +206,12 @@ void StageKernels::launch(std::size_t s, const Records& from, const Records& to,
   const auto number = static_cast<std::uint32_t>(count);
   Kernel& kernel = *kernels_[s];
   Buffer* const table = tables_[s].get();
+  if (problem_.fuse || stage.by_rows()) {
+    const std::size_t rows = count * (stage.width / std::min(stage.width, row_words));
+    stream.launch(kernel, grid_of(rows, group_),
+                  {from.buffer, from.word, to.buffer, to.word, number, stage.passes, table});
+    return;
+  }
   switch (stage.kind) {
     case Kind::hash:
       stream.launch(
@@ -112,15 +222,11 @@ void StageKernels::launch(std::size_t s, const Records& from, const Records& to,
       stream.launch(kernel, grid_of(count * items_[s], items_[s]),
                     {from.buffer, from.word, to.buffer, to.word, number, stage.passes, table});
       break;
-    case Kind::product: {
-      const std::size_t rows = count * (stage.width / std::min(stage.width, 16u));
-      stream.launch(kernel, grid_of(rows, group_),
-                    {from.buffer, from.word, to.buffer, to.word, number, stage.passes, table});
-      break;
-    }
     case Kind::reduction:
       stream.launch(kernel, grid_of(count * reduced_width, group_),
                     {from.buffer, from.word, to.buffer, to.word, number, stage.passes});
+      break;
+    default:  // stages of rows
       break;
   }
 }
@@ -149,6 +255,7 @@ void StageKernels::fill_buffers() {
 }
 
 std::optional<StageTimes> StageKernels::measure(Buffer* next) {
+  if (problem_.fuse) return std::nullopt;
   fill_buffers();
   StageTimes times;
   for (std::size_t s = 0; s < problem_.stages.size(); ++s) {

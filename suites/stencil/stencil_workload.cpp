@@ -39,6 +39,12 @@ Demand StencilWorkload::demand(const DeviceTraits&) const {
   return demand;
 }
 
+Bytes StencilWorkload::resident_bytes(Mode mode, std::uint64_t layers) const {
+  const Bytes first = mode == Mode::resident ? whole_bytes() : state_bytes(layers),
+              landing = problem_.columns > 1 ? 3 * most_landing(problem_) * problem_.element : 0;
+  return first + (states(problem_) - 1) * state_bytes(layers) + problem_.change_bytes() + landing;
+}
+
 Capacity StencilWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   Capacity capacity;
   if (problem_.wide() && !device.fp64) {
@@ -46,8 +52,7 @@ Capacity StencilWorkload::capacity(const DeviceTraits& device, Mode mode) const 
     return capacity;
   }
   const Bytes first = mode == Mode::resident ? whole_bytes() : state_bytes();
-  capacity.resident = first + (states(problem_) - 1) * state_bytes() + problem_.change_bytes();
-  if (problem_.columns > 1) capacity.resident += 3 * most_landing(problem_) * problem_.element;
+  capacity.resident = resident_bytes(mode, held_);
   if (std::max(first, state_bytes()) > device.max_allocation ||
       capacity.resident > device.usable_memory()) {
     capacity.reason = fmt::format("it has no memory for {} states of {} layers of {} bytes",

@@ -25,6 +25,9 @@ class StencilWorkload final : public CheckpointedWorkload<Problem> {
   }
   Demand demand(const DeviceTraits& device) const override;
   Capacity capacity(const DeviceTraits& device, Mode mode) const override;
+  Bytes alone_bytes(const DeviceTraits&, Mode mode) const override {
+    return resident_bytes(mode, problem_.layers());
+  }
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override;
   Exchanged exchanged(Mode) const override {
@@ -51,10 +54,8 @@ class StencilWorkload final : public CheckpointedWorkload<Problem> {
   };
   Checkpoint checkpoint(std::uint32_t steps) const;  // place of the checkpoint after `steps` steps
   // Return the size of a state on a device: of all layers, and of the largest share.
-  Bytes whole_bytes() const {
-    return (problem_.layers() + 2 * problem_.halo()) * problem_.layer_bytes();
-  }
-  Bytes state_bytes() const { return (held_ + 2 * problem_.halo()) * problem_.layer_bytes(); }
+  Bytes whole_bytes() const { return state_bytes(problem_.layers()); }
+  Bytes state_bytes() const { return state_bytes(held_); }
   // Returns the two states whose layers devices of the group exchange. They are empty if there is
   // no group, or if kernels exchange halos and states are too large to be shared.
   const SharedRing& shared() const { return shared_; }
@@ -88,6 +89,11 @@ class StencilWorkload final : public CheckpointedWorkload<Problem> {
   const SharedRing& landing() const { return landing_; }
 
  private:
+  Bytes state_bytes(std::uint64_t layers) const {
+    return (layers + 2 * problem_.halo()) * problem_.layer_bytes();
+  }
+  // Returns the memory of a program whose states have that many layers.
+  Bytes resident_bytes(Mode mode, std::uint64_t layers) const;
   StencilWorkload(const Problem& problem, const SuiteParams& params);
   std::string first_wrong_cell();
   bool decide_persistent() const;

@@ -52,6 +52,38 @@ class Failing(Case):
         return result.err, json.loads(file.read_text()) if file.exists() else None
 
 
+class HotPlug(Case):
+    """The layer hides a device while a file exists."""
+
+    def plugged(self, change, there_first):
+        """Changes whether 0:1 is there once a first row is saved. Returns the rows' devices and
+        standard error."""
+        hidden, file = self.folder / "hidden", self.folder / "r.json"
+        if not there_first:
+            hidden.touch()
+        process = binary.begin(
+            "run", "merkle", "--size", "2^10,2^11,2^12,2^13,2^14", "-s", "equal", "--mode", "resident", "-n", "20",
+            "-d", "cpu", "--hot-plug", "--no-telemetry", "-o", file,
+            env={"POCL_DEVICES": "pthread pthread", "OPENCL_LAYERS": LAYER,
+                 "MGPU_FAULT_SCRIPT": f"call=clGetDeviceIDs device=0:1 while={hidden} do=vanish"})
+        binary.wait_until(file.exists, process)
+        change(hidden)
+        out, err = process.communicate()
+        self.assertEqual(process.returncode, 0, out + err)
+        rows = json.loads(file.read_text())["runs"]
+        return [len(row["devices"]) for row in rows], err
+
+    def test_a_device_that_vanishes_is_left_out(self):
+        rows, err = self.plugged(lambda hidden: hidden.touch(), there_first=True)
+        self.assertEqual((rows[0], rows[-1], len(rows)), (2, 1, 5), err)
+        self.assertIn("0:1", err)
+
+    def test_a_new_device_is_used_from_the_next_group_on(self):
+        rows, err = self.plugged(lambda hidden: hidden.unlink(), there_first=False)
+        self.assertEqual((rows[0], rows[-1], len(rows)), (1, 2, 5), err)
+        self.assertIn("is new", err)
+
+
 # The name of the thread that waits for all others, and the names that a message must then have.
 RESIDENT = ("--mode", "resident", "-n", "1")
 HELD = {

@@ -20,9 +20,10 @@ from binary import Case, THOROUGH
 
 EXAMPLES = binary.ROOT / "suites" / "kernel" / "examples"
 NAMES = sorted(folder.name for folder in EXAMPLES.iterdir())
-QUICK = ("life",)  # an iterative kernel with a halo
-SMALL = {"mandelbrot": 32, "blur": 128, "nbody": 512, "life": 48, "moments": 96}
-STRATEGIES = {"life": "equal,proportional"}
+QUICK = ("life", "relativistic")  # iterative kernels with halos
+SMALL = {"mandelbrot": 32, "blur": 128, "nbody": 512, "life": 48, "moments": 96,
+         "relativistic": 128}
+STRATEGIES = {name: "equal,proportional" for name in ("life", "relativistic")}
 MORE = {"moments": ("--set", "columns=256")}
 FEW = ("-q", "-n", 1, "--warmup", 0)
 RESIDENT = ("--mode", "resident")

@@ -324,6 +324,29 @@ def ns_of(text):
 
 
 @thorough
+class Soak(Case):
+    """soak.py counts the cases that fail, and nothing else."""
+
+    def soak(self, cases, **variables):
+        file = self.folder / "soak.json"
+        done = subprocess.run([ROOT / "scripts/experiments/soak.py", binary.BINARY, "--cases", str(cases), "-o", file,
+                               "-d", "cpu", "--sub-devices", "2", "--no-telemetry"],
+                              env=environment(variables), capture_output=True, text=True)
+        return done.returncode, json.loads(file.read_text()), done.stdout + done.stderr
+
+    def test_short_cases_succeed(self):
+        code, found, text = self.soak(300 if binary.THOROUGH else 20)
+        self.assertEqual((code, found["successes"], found["failures"]), (0, found["attempts"], []), text)
+
+    def test_wrong_results_and_crashes_are_failures(self):
+        layer = os.environ["MGPU_FAULT_LAYER"]
+        for script in ("call=download do=flip", "call=bad"):  # the second ends every process
+            code, found, text = self.soak(20, OPENCL_LAYERS=layer, MGPU_FAULT_SCRIPT=script)
+            self.assertEqual(code, 1, text)
+            self.assertGreater(len(found["failures"]), 0, text)
+            self.assertEqual(found["successes"] + len(found["failures"]), found["attempts"], text)
+
+
 class Limits(Case):
     """Tests of scripts/limits_table.py: every number of its table comes from one of the files that
     it names."""

@@ -285,7 +285,7 @@ class Completions(Case):
             expected = {"run matrix": "auto portable vector tensor",
                         "plan matrix,tropical": "auto portable vector tensor auto",
                         "run matrix kernel": "saxpy histogram life mandelbrot moments nbody "
-                                             "pipeline blur select auto portable vector tensor",
+                                             "pipeline relativistic blur select auto portable vector tensor",
                         "run merkle": ""}
             self.assertEqual({line: self.zsh_words(line, "kernel") for line in expected}, expected)
             self.assertIn("scalars", self.zsh_words("run", "mode").split())

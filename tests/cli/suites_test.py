@@ -138,7 +138,7 @@ class Files(Suite):
     """Results from files, computed by hand; on the device, with the kernels of the runs above."""
 
     def test_merkle_hashes_a_short_last_leaf_by_rfc_6962(self):
-        content = bytes(i % 251 for i in range(32 * 700 + 13))
+        content = bytes(i % 251 for i in range(32 * 701 + 13))
         file, root = self.folder / "leaves", self.folder / "out" / "root"
         file.write_bytes(content)
         run = self.one("merkle", "--input", file, "--tree", "rfc6962", "--save-data", root)
@@ -149,10 +149,41 @@ class Files(Suite):
             left = 1 << (len(nodes) - 1).bit_length() - 1
             return hashlib.sha256(b"\1" + over(nodes[:left]) + over(nodes[left:])).digest()
 
-        leaves = [content[i:i + 32] for i in range(0, len(content), 32)]
-        expected = over([hashlib.sha256(b"\0" + leaf).digest() for leaf in leaves]).hex()
-        self.assertEqual((run["params"]["leaves"], run["verify"]["digest"]), (701, expected))
+        leaves = [hashlib.sha256(b"\0" + content[i:i + 32]).digest()
+                  for i in range(0, len(content), 32)]
+        expected = over(leaves).hex()
+        self.assertEqual((run["params"]["leaves"], run["verify"]["digest"]), (702, expected))
         self.assertEqual(root.read_text().strip(), expected)
+
+        run = self.one("merkle", "--input", file, "--tree", "rfc6962", "--trees", 6, "--save-data",
+                       root)
+        roots = [over(leaves[i:i + 117]) for i in range(0, 702, 117)]
+        self.assertEqual(root.read_text().split(), [each.hex() for each in roots])
+        self.assertEqual((run["params"]["leaves"], run["params"]["trees"], run["verify"]["digest"]),
+                         (117, 6, hashlib.sha256(b"".join(roots)).hexdigest()))
+        self.assertEqual((run["work"]["ops"], run["work"]["bytes_in"], run["work"]["bytes_out"]),
+                         (6 * 116, 702 * 32, 6 * 32))
+        self.refused(["run", "merkle", "--input", file, "--tree", "rfc6962", "--trees", 5], 2,
+                     "702 leaves", "a multiple of the 5 of --trees")
+        self.refused(["run", "merkle", "--trees", 0], 2, '--trees: "0"', "1 to")
+
+    def test_msm_computes_a_batch_of_sums(self):
+        file, one = self.folder / "batch.json", self.folder / "one.json"
+        run = self.one("msm", "--size", 33, "--batch", 5, "--save-data", file)
+        self.one("msm", "--size", 33, "--save-data", one)
+        sums, first = (json.loads(each.read_text()) for each in (file, one))
+        self.assertEqual(len({each["x"] for each in sums["sums"]}), 5)
+        self.assertEqual(sums["sums"][0], {key: first[key] for key in "xy"})
+        text = "".join(each[key][2:] for each in sums["sums"] for key in "xy")
+        self.assertEqual(run["verify"]["digest"], hashlib.sha256(text.encode()).hexdigest())
+        self.assertEqual((run["params"]["batch"], run["work"]["items"], run["work"]["ops"]),
+                         (5, 5, 5 * 33))
+        self.assertIn("each of 5 sums", run["verify"]["method"])
+        one.write_text("scalar,x,y\n5,1,2\n")
+        for words, said in ((["--batch", 0], "1 or more"),
+                            (["--batch", 2, "--axis", "windows"], "as wholes"),
+                            (["--batch", 2, "--input", one], "one scalar per point")):
+            self.refused(["run", "msm", *words], 2, "--batch:", said)
 
     def test_matrix_multiplies_and_adds(self):
         a, b, c, out = (self.folder / f"{name}.npy" for name in ("a", "b", "c", "out"))
@@ -261,6 +292,34 @@ class Files(Suite):
         self.assertEqual(max(rows[:6], key=lambda row: row[4])[3], 60)
         self.assertGreater(max(row[4] for row in rows[:6]), max(row[4] for row in rows[6:]))
 
+    def test_pac_reads_a_folder_of_recordings_in_any_order_and_split(self):
+        recordings = [[[math.sin(0.1 * (i + 1) * t + c) + math.cos(t * t * (i + 2)) for t in range(256)]
+                       for c in range(2)] for i in range(5)]
+        whole, folder = self.folder / "whole.npy", self.folder / "recordings"
+        folder.mkdir()
+        write_npy(whole, [row for each in recordings for row in each], shape="(5, 2, 256)")
+        for i, rows in enumerate(recordings):
+            write_npy(folder / f"{i}.npy", rows)
+        words = ["--pha", "4:8:2", "--amp", "40:80:3", "--perm", 20]
+        first, second = self.folder / "a.npy", self.folder / "b.npy"
+        expected = self.one("pac", "--input", whole, *words, "--save-data", first)
+        run = self.one("pac", "--input", folder, *words, "--shuffle", 9, "--batch-size", 2,
+                       "--mode", "end-to-end", "--save-data", second)
+        self.assertEqual(run["verify"]["digest"], expected["verify"]["digest"])
+        self.assertEqual(first.read_bytes(), second.read_bytes())
+        self.assertEqual((run["params"]["batch"], run["params"]["batch-size"], run["params"]["shuffle"]),
+                         (5, 2, 9))
+        self.assertEqual((run["work"]["ops"], run["rate"]["unit"]), (5, "recordings/s"))
+        for run in self.runs_of("pac", "--input", folder, *words, "--shuffle", 2, "--batch-size", 1,
+                                "--mode", "both", "-s", "equal,dynamic"):
+            self.assertEqual(run["verify"]["digest"], expected["verify"]["digest"])
+        for i in range(10, 24):
+            write_npy(folder / f"{i}.npy", recordings[0])
+        write_npy(folder / "a.npy", [recordings[0][0], [math.nan] * 256])  # read only in samples
+        self.refused(["run", "pac", "--input", folder, *words, "--mode", "end-to-end", "-s", "single",
+                      "-n", 1, "-q", *binary.ONE_DEVICE], 2, "a.npy", "not finite")
+        self.refused(["run", "matrix", "--input", folder], 2, "is a directory")
+
     def test_pac_of_a_series_that_drifts_blames_no_device(self):
         x = self.folder / "x.npy"
         for length in (1000, 1024):
@@ -367,6 +426,23 @@ class Shapes(Suite):
                                 "end-to-end", "-s", "equal", "--peer", peer)
             uploaded[peer] = sum(part["bytes_in"] for part in run["per_device"])
         self.assertEqual(uploaded["staged"] - uploaded["host"], 4 * 40 * 150)
+
+    def test_a_tropical_network_learns_the_same_on_one_device_and_on_two(self):
+        shape = ("--op", "network", "--size", 33, "--width", 12, "--iterations", 20)
+        runs = [*self.runs_of("tropical", *shape, "-s", "equal"), self.one("tropical", *shape)]
+        self.assertEqual([len(run["devices"]) for run in runs], [2, 1])
+        self.assertEqual(len({run["verify"]["digest"] for run in runs}), 1)
+        losses = runs[0]["verify"]["found"]["curves"][0]["values"]
+        self.assertLess(losses[-1], 0.9 * losses[0])
+        self.assert_flips_are_seen("run", "tropical", *shape, *binary.ONE_DEVICE, "-s", "single",
+                                   "-n", 1, "--warmup", 0, "-q", "--mode", "resident")
+
+    def test_fused_stages_are_one_launch_a_batch_with_the_bits_of_separate_ones(self):
+        runs = [self.one("pipeline", "--size", 64, "--batch", 16, "--width", 16, "--stages",
+                         "tropical,dual,clifford", *fuse) for fuse in ((), ("--fuse",))]
+        kernels = [[command[3] for command in run["timeline"]["commands"]] for run in runs]
+        self.assertEqual(kernels, [["tropical", "dual", "clifford"] * 4, ["fused"] * 4])
+        self.assertEqual(*(run["verify"]["digest"] for run in runs))
 
     @binary.thorough
     def test_a_chain_records_whose_stages_are_slowest(self):

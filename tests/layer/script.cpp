@@ -144,6 +144,7 @@ void Script::read_word(Rule& rule, const std::string& key, const std::string& va
       {"seed", to(&Rule::seed)},
       {"times", to(&Rule::times)},
       {"after", to(&Rule::after)},
+      {"while", to(&Rule::file)},
       {"bit", to(&Rule::bit)},
       {"arg", [](Rule& of, const std::string& text) { of.fault.arg = number<unsigned>(text); }},
       {"do", read_action},
@@ -216,6 +217,7 @@ bool Script::matches(const Rule& rule, const Site& site) {
 }
 
 bool Script::is_due(const Rule& rule, std::uint64_t n, std::uint64_t dice) {
+  if (!rule.file.empty() && ::access(rule.file.c_str(), F_OK) != 0) return false;
   if (rule.fired >= rule.times || (rule.nth > 0 && n != rule.nth) || n < rule.from) return false;
   if (rule.every > 0 && n % rule.every != 0) return false;
   return !rule.p || static_cast<double>(dice >> 11) * 0x1p-53 < *rule.p;

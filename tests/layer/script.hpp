@@ -16,6 +16,7 @@
 //   every=N       the N-th, 2N-th, ...
 //   p=X seed=N    each call with this probability, the same calls for the same seed (default: 1)
 //   times=N       at most N times, all devices together
+//   while=FILE     only while this file exists
 //   after=K       counts no call of a device before the K-th rule of the script, which must precede
 //                 this one, has applied to that device
 //   arg=N bit=N   the argument of the kernel and the bit of a flip (default: by the seed)
@@ -108,7 +109,7 @@ class Script {
 
  private:
   struct Rule {
-    std::string device = "*", kernel, action_text;
+    std::string device = "*", kernel, file, action_text;
     std::vector<std::string> calls{"any"};
     std::size_t min = 0, max = SIZE_MAX;
     std::uint64_t nth = 0, from = 0, every = 0, seed = 1, times = UINT64_MAX, fired = 0;

@@ -85,6 +85,7 @@ void compute_trees(bool cpu) {
       compute("merkle", leaves, {{"tree", tree}}, leaves % 2 ? Mode::resident : Mode::end_to_end,
               cpu);
   compute("merkle", 21, {}, Mode::end_to_end, cpu, 3);
+  compute("merkle", 5, {{"trees", "3"}}, Mode::resident, cpu);
 }
 
 void compute_fisher(std::uint64_t points, const Options& options,
@@ -132,9 +133,19 @@ void compute_stages(bool cpu) {
              {"width", "32"},
              {"batch", "3"}},
             mode, cpu);
+  for (const char* fuse : {"no", "yes"})
+    compute("pipeline", 5,
+            {{"stages", "tropical,dual,transform,clifford:2,product,reduction:2"},
+             {"place", "data"},
+             {"width", "32"},
+             {"batch", "3"},
+             {"fuse", fuse}},
+            Mode::resident, cpu);
 }
 
 void compute_tropical(bool cpu) {
+  compute("tropical", 6, {{"op", "network"}, {"layers", "3"}, {"width", "7"}, {"iterations", "3"}},
+          Mode::resident, cpu);
   for (const bool is_first : {true, false}) {
     const Options numbers{{"precision", is_first ? "fp32" : "int32"},
                           {"semiring", is_first ? "min-plus" : "max-plus"},
@@ -181,6 +192,10 @@ TEST_CASE("msm") {
       cpu = !cpu;
     }
   }
+}
+
+TEST_CASE("msm, a batch") {
+  compute("msm", 5, {{"batch", "3"}, {"window", "4"}}, msm::scalars_mode, kAsGpu);
 }
 
 TEST_CASE("matrix") {

@@ -373,4 +373,79 @@ TEST_CASE("backend: a session is right under every strategy, in both modes, also
   }
 }
 
+TEST_CASE("backend: a device with a memory pool reuses freed buffers, and frees them for others") {
+  const auto backend = make_cl_backend({kBackendKernels, {}});
+  constexpr Bytes mib = 1 << 20;
+  Handicap pool;
+  pool.keeps_freed = true;
+  pool.memory_cap = 8 * mib;
+  const auto device = backend->open(test_devices(*backend).front(), pool);
+  DeviceResources& resources = device->resources();
+  const auto is_free = [&] { return device->free_memory(); };
+  const Bytes before = is_free();  // a part of the cap, as that also holds other programs
+  CHECK((before > 6 * mib && before <= 8 * mib));
+  for (unsigned i = 0; i < 3; ++i) {
+    const auto buffer = resources.allocate(3 * mib);
+    const std::vector<std::uint32_t> ours(3 * mib / 4, 17 + i);
+    std::vector<std::uint32_t> back(ours.size());
+    device->stream().upload(*buffer, 0, std::as_bytes(std::span(ours)));
+    device->stream().download(*buffer, 0, std::as_writable_bytes(std::span(back)));
+    finish_batch(*backend, *device, device->submit());
+    CHECK(back == ours);
+    CHECK(is_free() == before - 3 * mib);
+  }
+  CHECK(is_free() == before);
+  auto second = resources.allocate(2 * mib);
+  const MemoryPeak reused = device->take_setup_cost().memory;
+  CHECK(reused.reused == 2);
+  CHECK(reused.evicted == 0);
+  CHECK(reused.bytes == 5 * mib);
+  const auto large = resources.allocate(6 * mib);  // needs the memory that is kept
+  const MemoryPeak evicted = device->take_setup_cost().memory;
+  CHECK(evicted.evicted == 1);
+  CHECK(evicted.bytes == 8 * mib);
+  CHECK_THROWS_AS(resources.allocate(mib), Error);
+  second.reset();
+  CHECK(is_free() <= 2 * mib);
+}
+
+#if defined(__linux__) && !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
+TEST_CASE("backend: sessions with a memory pool hold no more memory than the first ones") {
+  const auto backend = make_cl_backend({kBackendKernels, {}});
+  static SuiteInfo suite;
+  suite.name = "sum";
+  suite.size_name = "items";
+  suite.make = [](const SuiteParams& params) -> std::unique_ptr<Workload> {
+    return std::make_unique<SumWorkload>(params.size);
+  };
+  SessionOptions options;
+  SuiteParams params;
+  params.size = 1 << 20;  // 8 MiB of values on every device
+  options.problems = {{&suite, params}, {&suite, params}};
+  options.modes = {Mode::resident};
+  options.strategies = parse_strategies("equal");
+  options.devices = test_devices(*backend);
+  options.device_counts = {options.devices.size()};
+  options.handicaps.resize(options.devices.size());
+  for (Handicap& handicap : options.handicaps) handicap.keeps_freed = true;
+  options.stop.exactly = 1;
+  const auto held_after = [&](int sessions) {
+    for (int i = 0; i < sessions; ++i) {
+      QuietObserver observer;
+      const Report report = run_session(*backend, options, {}, observer);
+      REQUIRE(report.runs.size() == 2);
+      CHECK(report.runs[1].verify.status == VerifyStatus::passed);
+      CHECK(report.runs[1].per_device[0].pool.value().reused >= 2);
+    }
+    Bytes pages = 0;
+    std::ifstream statm("/proc/self/statm");
+    statm >> pages >> pages;  // the second number is what is in memory
+    return pages * 4096;
+  };
+  // A session has 32 MiB of values on two devices. What is held varies by 20 MiB.
+  const Bytes few = held_after(10), many = held_after(20);
+  CHECK(many <= few + (64 << 20));
+}
+#endif
+
 }  // namespace mgpu::test

@@ -30,6 +30,20 @@ void check_size(TreeKind kind, std::uint64_t count, const How& how) {
         hex(testing::recursive_root(kind, testing::split_leaves(leaves.bytes()))));
 }
 
+void check_trees(TreeKind kind, std::uint64_t count, std::uint64_t trees, const How& how) {
+  INFO(trees, " trees of ", count, " leaves, ", tree_names[static_cast<std::size_t>(kind)]);
+  const Leaves leaves = Leaves::random(count * trees, 11 + count, 2);
+  std::vector<std::uint8_t> roots;
+  for (std::uint64_t tree = 0; tree < trees; ++tree) {
+    const Digest root = testing::recursive_root(
+        kind, testing::split_leaves(leaves.bytes(tree * count, (tree + 1) * count)));
+    roots.insert(roots.end(), root.begin(), root.end());
+  }
+  MerkleWorkload workload(kind, Leaves::random(count * trees, 11 + count, 2), 2, trees);
+  CHECK(testing::digest_of(workload, how, VerifyLevel::sample) ==
+        hex(testing::openssl_sha256(roots)));
+}
+
 // Cycles through the strategies and modes.
 How how_of(std::size_t turn, Path path, Items pipeline = 0) {
   const auto& all = all_strategies();
@@ -80,6 +94,27 @@ TEST_CASE("merkle: random and large sizes under every strategy, slicing and mode
   }
   for (const StrategyInfo& info : all_strategies())
     check_size(TreeKind::plain, 100'000, {info.name, Mode::end_to_end});
+}
+
+TEST_CASE("merkle: trees of any size and number have the reference's roots, on both paths") {
+  std::size_t turn = 0;
+  for (const Path path : {Path::own, Path::gpu}) {
+    for (const auto& [leaves, trees] : {std::pair{1ull, 3ull},
+                                        {2, 40},
+                                        {7, 1100},
+                                        {32, 70},
+                                        {33, 70},
+                                        {100, 2000},
+                                        {1000, 3},
+                                        {1025, 40},
+                                        {4100, 5}}) {
+      ++turn;
+      check_trees(path == Path::gpu || leaves % 2 ? TreeKind::rfc6962 : TreeKind::plain, leaves,
+                  trees, how_of(turn, path, turn % 3 == 0 ? 0 : 1 + turn * 7 % 50));
+    }
+  }
+  for (const StrategyInfo& info : all_strategies())
+    check_trees(TreeKind::plain, 2047, 30, {info.name, Mode::end_to_end, Path::own, 7});
 }
 
 TEST_CASE("merkle: fed the published leaf hashes, devices give the published RFC 6962 roots") {

@@ -5,7 +5,9 @@
 
 #include <random>
 
+#include "suites/common/sha256_hex.hpp"
 #include "suites/msm/msm_workload.hpp"
+#include "suites/msm/reference.hpp"
 #include "tests/support/machine.hpp"
 #include "tests/support/msm_terms.hpp"
 #include "tests/support/refusal.hpp"
@@ -93,6 +95,53 @@ TEST_CASE("msm: difficult terms sum to OpenSSL's point by every window, axis, mo
             CHECK(workload.digest() == sum.x + sum.y);
           }
         }
+      }
+    }
+  }
+}
+
+TEST_CASE("msm: buckets of equal and of opposite points are added up" * testing::if_thorough()) {
+  for (const Curve curve : kCurves)
+    for (const bool opposite : {false, true}) {
+      std::vector<testing::OracleTerm> list(
+          8, testing::text_of(Terms::random(curve, 1, Scalars::uniform, 3, 1)).front());
+      for (std::uint64_t i = 0; i < list.size(); ++i) {
+        std::uint64_t ignored = 0;
+        const Scalar digit{i + 1};
+        list[i].scalar =
+            to_hex(opposite && i % 2 == 1 ? subtract(order_of(curve), digit, ignored) : digit);
+      }
+      const PlainPoint sum = testing::expected_sum(curve, list);
+      MsmOptions options = options_with();
+      for (const FixedBase fixed_base : {FixedBase::no, FixedBase::yes}) {
+        options.fixed_base = fixed_base;
+        CHECK(digest_of(testing::terms_of(curve, list), options, how(Path::gpu)) == sum.x + sum.y);
+      }
+    }
+}
+
+TEST_CASE("msm: a batch has the same sums in every mode and strategy, the first that of one sum") {
+  for (const Curve curve : testing::first_when_quick(1, {Curve::bn254, Curve::bls12_381})) {
+    for (const bool shared : {false, true}) {
+      const std::uint64_t count = 50, sums = 7;
+      MsmOptions options = options_with();
+      if (shared) options.fixed_base = FixedBase::yes;
+      const Terms terms = Terms::random(curve, count, Scalars::witness, 5, 2, sums);
+      std::string text;
+      for (std::uint64_t sum = 0; sum < sums; ++sum) {
+        const PlainPoint point = reference_sum(
+            curve, std::as_const(terms).scalars().subspan(sum * count, count), *terms.logs());
+        text += point.x + point.y;
+      }
+      std::size_t turn = 0;
+      for (const StrategyInfo& info : all_strategies()) {
+        const Mode mode = kModes[shared ? turn % 2 : turn % 3];
+        const Path path = turn == 0 ? gpu_path() : Path::own;
+        INFO(info.name, " ", mode.name, " shared ", shared);
+        CHECK(digest_of(Terms::random(curve, count, Scalars::witness, 5, 2, sums), options,
+                        how(path, info.name, mode, turn % 3)) ==
+              sha256_hex(std::as_bytes(std::span(text))));
+        ++turn;
       }
     }
   }

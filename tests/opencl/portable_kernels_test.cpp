@@ -60,4 +60,20 @@ TEST_CASE("portable kernels: batches go through stages in whole groups and ragge
   digest_of(*workload, kAsGpu);
 }
 
+TEST_CASE("portable kernels: fused stages have the bits of separate ones") {
+  std::string digest;
+  for (const char* fuse : {"no", "yes"}) {
+    const std::string found = digest_of(
+        *workload_with("pipeline", 150,
+                       {{"stages", "product,transform:2,tropical:2,dual:2,clifford:2,reduction:2"},
+                        {"place", "data"},
+                        {"width", "32"},
+                        {"batch", "70"},
+                        {"fuse", fuse}}),
+        kAsGpu);
+    if (digest.empty()) digest = found;
+    CHECK(found == digest);
+  }
+}
+
 }  // namespace mgpu::testing

@@ -21,19 +21,25 @@ namespace mgpu {
 inline const Name kSlowDown("slow-down"), kDelay("delay"), kPut("put"), kSignal("signal"),
     kWait("wait");
 
+using FakeMemory = FreedMemory<std::vector<std::byte>>;
+
 class FakeBuffer final : public Buffer {
  public:
-  FakeBuffer(Bytes size, std::shared_ptr<Bytes> allocated)
-      : data_(size), allocated_(std::move(allocated)) {
-    *allocated_ += size;
+  FakeBuffer(std::vector<std::byte> data, std::shared_ptr<FakeMemory> memory)
+      : data_(std::move(data)), memory_(std::move(memory)) {
+    memory_->add(data_.size());
   }
-  ~FakeBuffer() override { *allocated_ -= data_.size(); }
+  ~FakeBuffer() override {
+    memory_->remove(data_.size());
+    const Bytes size = data_.size();
+    memory_->put(std::move(data_), size);
+  }
   Bytes size() const override { return data_.size(); }
   std::span<std::byte> data() { return data_; }
 
  private:
   std::vector<std::byte> data_;
-  std::shared_ptr<Bytes> allocated_;
+  std::shared_ptr<FakeMemory> memory_;
 };
 
 class FakeKernel final : public Kernel {
@@ -79,7 +85,8 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
         machine_(std::move(machine)),
         notifies_(spec.facts.is_cpu() && !backend.is_virtual()),
         index_(machine_->add_device(spec, notifies_ ? shared_notifier() : nullptr)),
-        allocated_(std::make_shared<Bytes>(0)) {
+        memory_(std::make_shared<FakeMemory>()) {
+    memory_->keep(handicap.keeps_freed);
     spec_.facts = limited(spec.facts, handicap);
     traits_.id = spec_.facts.id;
     traits_.held = handicap.stalls();
@@ -163,8 +170,10 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     return std::vector<ClockProbe>(count, ClockProbe{now, now, stamp, stamp});
   }
 
-  SetupCost take_setup_cost() override { return {spec_.build, {}, *allocated_}; }
-  Bytes free_memory() override { return spec_.facts.global_memory - *allocated_; }
+  SetupCost take_setup_cost() override {
+    return {spec_.build, {}, memory_->in_use(), memory_->take_peak()};
+  }
+  Bytes free_memory() override { return spec_.facts.global_memory - memory_->in_use(); }
 
   // Adds the device to a group (tests/support/fake_peers.hpp). `order` runs a given action once
   // everything that this device waits for has arrived; without it actions run at once.
@@ -225,11 +234,15 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
 
   std::unique_ptr<Buffer> allocate(Bytes size) override {
     check(FakeCall::allocate);
-    if (*allocated_ + size > spec_.facts.global_memory || size > spec_.facts.max_allocation) {
+    if (auto kept = memory_->take(size))
+      return std::make_unique<FakeBuffer>(std::move(*kept), memory_);
+    const Bytes used = memory_->in_use() + size;
+    if (used > spec_.facts.global_memory || size > spec_.facts.max_allocation) {
       throw Error(ErrorKind::out_of_memory, "device " + spec_.facts.id + " has no room for " +
                                                 std::to_string(size) + " bytes");
     }
-    return std::make_unique<FakeBuffer>(size, allocated_);
+    memory_->evict_to(spec_.facts.global_memory - used);
+    return std::make_unique<FakeBuffer>(std::vector<std::byte>(size), memory_);
   }
 
   std::unique_ptr<Kernel> kernel(std::string_view, std::string_view entry,
@@ -387,7 +400,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
   std::shared_ptr<FakeBackend::Machine> machine_;
   const bool notifies_;
   DeviceIndex index_;  // index in the machine
-  std::shared_ptr<Bytes> allocated_;
+  std::shared_ptr<FakeMemory> memory_;
   Peer* peer_ = nullptr;  // null: it is in no group
   Order order_;
   DeviceTraits traits_;

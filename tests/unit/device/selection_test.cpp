@@ -216,3 +216,20 @@ TEST_CASE("when no device is left the message names what was looked at") {
   CHECK(test::has(no_device_message("", std::vector<Device>{machine()[3]}, platforms),
                   "10:0 FPGA (accelerator)"));
 }
+
+TEST_CASE("the best devices are those of the highest score x (1 - utilisation), in their order") {
+  std::vector<Device> list{listed("0:0", DeviceType::gpu, "fast", 95),
+                           listed("0:1", DeviceType::gpu, "slower", 80),
+                           listed("0:2", DeviceType::gpu, "slowest", 50)};
+  // 95 at 80 % are 19, 80 at 30 % are 56, and 50 that idle are 50.
+  const std::vector<double> use{0.8, 0.3, 0};
+  CHECK(best_devices(list, use, 1) == Indices{1});
+  CHECK(best_devices(list, use, 2) == Indices{1, 2});
+  CHECK(best_devices(list, use, 3) == Indices{0, 1, 2});
+  CHECK(best_devices(list, use, 9) == Indices{0, 1, 2});
+  CHECK(best_devices(list, {}, 2) == Indices{0, 1});
+  CHECK(best_devices(list, std::vector<double>{1, 1, 1}, 1) == Indices{0});
+  for (Device& device : list) device.score = 80;
+  CHECK(best_devices(list, std::vector<double>{0.5, 0.2, 0.2}, 1) == Indices{1});
+  CHECK(best_devices(list, {}, 1) == Indices{0});
+}

@@ -65,3 +65,22 @@ TEST_CASE("no stamp overflows, whatever the device gives and whatever its clock 
     }
   }
 }
+
+TEST_CASE("items that another device computed than the one whose first share they were in") {
+  RawSample sample;
+  const auto slice = [&](std::uint32_t device, Items begin, Items end, bool lost = false) {
+    sample.slices.push_back({{DeviceIndex{device}, 0, begin, end, {}, {}}, lost});
+  };
+  slice(0, 0, 60);
+  slice(1, 100, 200);
+  slice(2, 60, 80);                 // of device 0
+  slice(0, 200, 240);               // of device 2
+  slice(1, 80, 100);                // of device 0
+  slice(2, 240, 300);               // its own
+  slice(1, 200, 300, true);         // lost with the device
+  CHECK(items_moved(sample) == 0);  // no shares were set apart
+  sample.first_shares = {100, 100, 100};
+  CHECK(items_moved(sample) == 20 + 40 + 20);
+  sample.first_shares = {110, 90, 100};
+  CHECK(items_moved(sample) == 20 + 40 + 20 + 10);  // a part of the second slice
+}

@@ -51,6 +51,19 @@ TEST_CASE("work smaller than the start of a second device stays on one") {
   CHECK(choose_plan(set.asked(), 9).chosen.devices == 4);  // as many as there are
 }
 
+TEST_CASE("the rule of thumb takes one device per 10,000 units, at most four") {
+  SimulatedSet set = choice_set(5, 1'000'000);  // 1 s on one device
+  for (const auto& [units, devices] :
+       {std::pair{1, 1}, {19'999, 1}, {20'000, 2}, {45'000, 4}, {90'000, 4}}) {
+    const auto candidate = rule_of_thumb(set.asked(), static_cast<std::uint64_t>(units));
+    REQUIRE(candidate);
+    CHECK(candidate->devices == static_cast<std::size_t>(devices));
+    CHECK(candidate->strategy->name == "equal");
+    CHECK(seconds(candidate->predicted) == doctest::Approx(1.0 / devices));
+  }
+  CHECK(rule_of_thumb(choice_set(2, 1'000'000).asked(), 90'000)->devices == 2);
+}
+
 TEST_CASE("fewer devices are chosen where no more are predicted to be faster, however little") {
   const auto devices = [](Nanos part) {
     SimulatedSet set = choice_set(2, 1000);  // 1 ms on one, 0.5 ms and two parts on both

@@ -148,6 +148,16 @@ TEST_CASE("items, slices and bytes of a device are counted") {
   CHECK(p.bytes_out == 64);
 }
 
+TEST_CASE("the time of a slice lasts from its first command to the end of its last") {
+  test::TimelineBuilder b(2, 1000);
+  b.upload(0, 0, 10, 50, 8).compute(0, 0, 60, 200).download(0, 0, 210, 240, 8);
+  b.compute(0, 1, 190, 300);             // overlaps the first slice
+  b.download(0, kCollect, 400, 500, 8);  // belongs to none
+  b.compute(1, 0, 900, 1200);            // ends after the sample, by its clock
+  const std::vector<Nanos> totals = slice_totals(b.get());
+  CHECK(totals == nanos({230 + 110, 100}));
+}
+
 TEST_CASE("an exchange counts where nothing else runs, its bytes where they leave and arrive") {
   const Timeline t = drawn(2, "100", R"(
     0: up prep 0..20, put>1 10..40 64B, run 0 30..90, fly 0..90, sync 90..100
@@ -269,7 +279,8 @@ TEST_CASE("every metric is listed once, with a unit and a definition") {
     CHECK(names.insert(m.name).second);
     CHECK(find_metric(m.name) == &m);
     CHECK(std::string(m.definition).size() > 10);
-    CHECK((std::string(m.unit) == "x" || std::string(m.unit) == "1" || std::string(m.unit) == "%"));
+    CHECK((std::string_view(m.unit) == "x" || std::string_view(m.unit) == "1" ||
+           std::string_view(m.unit) == "%" || std::string_view(m.unit) == "ms"));
   }
   CHECK(find_metric("speed") == nullptr);
 }

@@ -89,3 +89,17 @@ TEST_CASE("throttle reasons are words and back") {
   for (std::uint32_t bits = 0; bits < 32; ++bits)
     CHECK(throttle_bits(throttle_words(bits)) == bits);
 }
+
+TEST_CASE("throttling begins at the first reading that shows it, if the one before does not") {
+  const auto begun = [](std::int64_t begin, std::int64_t end) {
+    const TelemetryReading* found = throttling_begun(track, window(begin, end));
+    return found != nullptr ? found->at.count() : -1;
+  };
+  CHECK(begun(110, 450) == 200);
+  CHECK(begun(200, 210) == 200);
+  CHECK(begun(110, 190) == -1);  // before it
+  CHECK(begun(250, 450) == -1);  // the sample began with it
+  CHECK(begun(350, 450) == -1);  // after it
+  CHECK(throttling_begun(TelemetryTrack{"0:0", {reading(5, 1, 1, throttle::thermal)}},
+                         window(0, 9)) == nullptr);  // nothing is known of the time before
+}

@@ -48,6 +48,15 @@ void add_rounds_and_chain(RunRecord& run) {
   run.bottleneck.free_exchange = Nanos{5};
   run.worst_round = 7;
   run.rebalances = {{2, {10, 10}, {{4, {12, 8}}, {8, {13, 7}}}}, {3, {13, 7}, {{16, {14, 6}}}}};
+  run.migrations = {{2, {10, 10}, 3, 24, Nanos{70}}, {4, {13, 7}, 1, 0, Nanos{7}}};
+  run.adaptations = {{2, "0:1", kSlowDownCause, Nanos{500}, Nanos{80}},
+                     {3, "0:0", "throttling: thermal", Nanos{0}, std::nullopt}};
+  PerDevice& first = run.per_device.front();
+  first.slice_total = Nanos{660'000};
+  first.bytes_peak = 7'000'000;
+  first.memory_used = 0.875;
+  first.memory_saved = -0.0625;
+  first.pool = {5, 2};
   run.chain = ChainPhases{
       Nanos{10}, Nanos{20}, {1},
       Nanos{30}, Nanos{33}, {{{0}, Name("hash"), Nanos{25}}, {{1}, Name("reduce"), Nanos{30}}}};

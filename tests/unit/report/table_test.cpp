@@ -199,6 +199,28 @@ const Variant kVariants[] = {
        run.rebalances = {{0, {1, 1, 1, 1, 1}, {{1024, {2, 1, 1, 1, 0}}}},
                          {1, {2, 1, 1, 1, 0}, {{4, {1, 1, 1, 1, 1}}}}};
      }},
+    {"devices that became slower, and what moved away from them",
+     {2},
+     [](Report&, RunRecord& run) {
+       const Nanos at{1000};
+       run.adaptations = {{0, "0:1", kSlowDownCause, at, Nanos{3'000'000}},
+                          {1, "0:1", kSlowDownCause, at, Nanos{5'000'000}},
+                          {2, "0:1", kSlowDownCause, at, std::nullopt},
+                          {2, "0:0", "throttling: power cap, thermal", at, Nanos{80'000'000}},
+                          {3, "0:1", "throttling: hardware", at, std::nullopt}};
+     }},
+    {"memory, a pool and slices of devices",
+     {2},
+     [](Report&, RunRecord& run) {
+       PerDevice &first = run.per_device.front(), &second = run.per_device.back();
+       first.slice_total = Nanos{660'000};
+       first.memory_used = 0.875, first.memory_saved = 0.35;
+       first.pool = {5, 2};
+       second.slice_total = Nanos{0};
+       second.memory_used = 0.5;
+     },
+     true,
+     200},
     {"what auto chose",
      {2},
      [](Report&, RunRecord& run) {

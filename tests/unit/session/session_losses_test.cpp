@@ -38,6 +38,41 @@ TEST_CASE("a wrong result has no numbers, fails verification, and names who was 
   CHECK_FALSE(observer.warnings.empty());
 }
 
+TEST_CASE(
+    "devices are looked for again between groups: those that vanished take no part, others end "
+    "the session") {
+  const auto found = [](std::initializer_list<const char*> ids) {
+    std::vector<FoundDevice> all;
+    for (const char* id : ids) all.push_back({id, id, "fake"});
+    return all;
+  };
+  struct Observer final : QuietObserver {
+    void found_devices() override { others = true; }
+    bool others = false;
+  };
+  for (const auto& [now, complete] : {std::pair{found({"0:0", "0:1"}), true},
+                                      {found({"0:0"}), true},
+                                      {found({"0:0", "0:1", "0:2"}), false},
+                                      {found({"0:0", "0:7"}), false}}) {
+    SessionOptions options = options_for(2, 1000, "equal");
+    std::size_t looks = 0;
+    options.find_devices = [&, now = now] {
+      ++looks;
+      return now;
+    };
+    Observer observer;
+    const Report report = run(fake_devices(2), options, observer);
+    const bool vanished = now.size() < 2 || now[1].id != std::string("0:1");
+    CHECK(looks == 1);
+    CHECK(report.complete == complete);
+    CHECK(observer.others == !complete);
+    REQUIRE(report.runs.size() == (complete ? 2 : 1));  // one row per mode
+    CHECK(report.runs.front().devices.size() == 2);
+    if (complete) CHECK(report.runs.back().devices.size() == (vanished ? 1 : 2));
+    CHECK(report.faults.size() == (vanished ? 1 : 0));
+  }
+}
+
 TEST_CASE("a result that cannot be written is told of, and costs nothing of what was measured") {
   QuietObserver observer;
   SessionOptions options = options_for(2, kLossItems, "equal,dynamic");

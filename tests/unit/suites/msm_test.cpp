@@ -302,9 +302,50 @@ TEST_CASE("msm: a wrong sum does not verify, with or without known logarithms") 
     MsmWorkload workload(
         known ? std::move(terms) : testing::terms_of(Curve::bn254, testing::text_of(terms)), {});
     workload.begin_sample();
-    workload.add_partial(infinity);
+    workload.add_partial(0, infinity);
     workload.merge();
     CHECK(workload.verify(VerifyLevel::full, 1).status == Verdict::Status::failed);
+  }
+}
+
+TEST_CASE("msm: each sum of a batch has scalars of its own, and is verified") {
+  constexpr std::uint64_t count = 5, sums = 3;
+  const Terms batch = Terms::seeded(Curve::bn254, count, Scalars::uniform, 4, 2, sums),
+              one = Terms::seeded(Curve::bn254, count, Scalars::uniform, 4, 2);
+  REQUIRE(batch.scalars().size() == sums * count);
+  CHECK(std::equal(one.scalars().begin(), one.scalars().end(), batch.scalars().begin()));
+  CHECK(batch.scalars()[count] != batch.scalars()[0]);
+  const Terms equal = Terms::seeded(Curve::bn254, count, Scalars::equal, 4, 2, sums);
+  CHECK(equal.scalars()[0] == equal.scalars()[count - 1]);
+  CHECK(equal.scalars()[0] != equal.scalars()[count]);
+
+  MsmOptions options;
+  options.fixed_base = FixedBase::no;
+  MsmWorkload many(Terms::seeded(Curve::bn254, count, Scalars::uniform, 4, 2, sums), options);
+  CHECK(many.shape().items == sums);
+  CHECK(many.shape().ops == sums * count);
+  CHECK(many.shape().bytes_in == count * (64 + sums * 32));
+  CHECK(many.shape().bytes_out == sums * 64);
+  CHECK(many.cost(scalars_mode).replicated == 0);
+  CHECK(many.cost(Mode::end_to_end).replicated == count * 64);
+  CHECK(many.cost(Mode::end_to_end).in_bytes == count * 32);
+  CHECK(many.cost(Mode::resident).ops == count * many.windows().count);
+
+  // Nothing has been added to any sum: right for those whose scalars are zeros.
+  const auto verdict = [&](std::uint64_t wrong) {
+    Terms terms(Curve::bn254, 1, sums);
+    CHECK_FALSE(host_points(Curve::bn254).parse("1", "2", terms.point(0)).has_value());
+    if (wrong < sums) terms.scalars()[wrong] = Scalar{1, 0, 0, 0};
+    MsmWorkload zeros(std::move(terms), {});
+    zeros.begin_sample();
+    zeros.merge();
+    return zeros.verify(VerifyLevel::sample, 1);
+  };
+  CHECK(verdict(sums).status == Verdict::Status::passed);
+  CHECK(has(verdict(sums).method, "each of 3 sums; a sum is infinity"));
+  for (const std::uint64_t wrong : {0, 1, 2}) {
+    CHECK(verdict(wrong).status == Verdict::Status::failed);
+    CHECK(has(verdict(wrong).message, "sum " + std::to_string(wrong) + " is infinity"));
   }
 }
 
@@ -379,6 +420,26 @@ TEST_CASE("msm: a layout holds what every pass of its slices can write") {
       }
     }
   }
+}
+
+TEST_CASE("msm: the scalars and the results of a batch take memory, its points only once") {
+  const DeviceTraits device = msm_gpu(Bytes{80} << 30);
+  Problem problem{Curve::bn254, Axis::sums, 1 << 20, {windows_of(Curve::bn254, true, 16)}};
+  problem.sums = 100;
+  const Layout resident = layout(device, problem, Mode::resident, 100),
+               uploaded = layout(device, problem, scalars_mode, 3);
+  CHECK(resident.points == 64 << 20);
+  CHECK((resident.scalar_slots == 1 && resident.scalars == Bytes{100 * 32} << 20));
+  CHECK((uploaded.scalar_slots == 2 && uploaded.scalars == Bytes{3 * 32} << 20));
+  CHECK((uploaded.point_slots == 1 && uploaded.points == 64 << 20));
+  CHECK(resident.results >= 100 * problem.windows[0].count * sum_bytes(Curve::bn254));
+  CHECK(capacity(device, problem, Mode::resident).fits == 100);
+  CHECK(capacity(device, problem, scalars_mode).pipeline == 12);
+  const Capacity none = capacity(msm_gpu(Bytes{8} << 30), problem, Mode::resident);
+  CHECK(none.fits == 0);  // the scalars are 3.1 GiB, the largest buffer 2
+  CHECK(capacity(msm_gpu(Bytes{8} << 30), problem, scalars_mode).fits >= 1);
+  problem.points = Items{1} << 30;
+  CHECK(has(capacity(device, problem, scalars_mode).reason, "--batch has at most"));
 }
 
 TEST_CASE("msm: windows that share buckets: passes, and a layout for the fullest of any slice") {

@@ -12,6 +12,7 @@
 #include <numbers>
 #include <set>
 
+#include "lib/workload/npy.hpp"
 #include "suites/pac/host_data.hpp"
 #include "suites/pac/layout.hpp"
 #include "suites/pac/pac_workload.hpp"
@@ -333,6 +334,113 @@ TEST_CASE("pac: a full verification tells how many bands are done, and can be st
   CHECK((total == 4 * 3 * 2 && done > 0 && done <= total));
   stop = true;
   CHECK(kind_of_error([&] { workload.verify(VerifyLevel::full, 1); }) == ErrorKind::interrupted);
+}
+
+namespace {
+
+// A folder of recordings, each with the seeded series of one entry of a batch.
+struct Folder {
+  explicit Folder(std::size_t recordings)
+      : path(std::filesystem::temp_directory_path() /
+             ("mgpu-recordings-" + std::to_string(getpid()) + "-" + std::to_string(recordings))) {
+    std::filesystem::create_directories(path);
+    if (recordings == 0) return;
+    const SuiteParams params = pac_params(recordings);
+    const HostData data(problem_of(params), params);
+    for (std::size_t i = 0; i < recordings; ++i)
+      write(i, 3, data.series().subspan(i * 3 * 256, 3 * 256));
+  }
+  ~Folder() { std::filesystem::remove_all(path); }
+  void write(std::size_t i, std::uint64_t channels, std::span<const float> series) const {
+    write_npy(path / ("r" + std::to_string(i) + ".npy"),
+              {channels, series.size() / channels, sizeof(float)}, std::as_bytes(series));
+  }
+  SuiteParams params(Options given = {}) const {
+    given.insert({{"channels", "auto"}, {"length", "auto"}});
+    SuiteParams made = pac_params(0, given);
+    made.input = path;
+    made.size = suite_named("pac").size_of_input(made);
+    return made;
+  }
+  std::filesystem::path path;
+};
+
+}  // namespace
+
+TEST_CASE("pac: recordings of a folder have one shape, and are named if they do not") {
+  const Folder folder(3);
+  CHECK(folder.params().size == 3);
+  CHECK((problem_of(folder.params()).channels == 3 && problem_of(folder.params()).samples == 256));
+  std::ofstream(folder.path / "notes.txt") << "no recording";
+  CHECK(folder.params().size == 3);
+  folder.write(1, 1, std::vector<float>(256, 1));
+  const std::string told = refusal([&] { folder.params(); }, ErrorKind::input);
+  for (const char* part : {"r1.npy", "(1, 1, 256)", "(3, 256) as r0.npy"}) CHECK(has(told, part));
+  const Folder none(0);
+  CHECK(has(refusal([&] { none.params(); }, ErrorKind::input), "no recordings"));
+}
+
+TEST_CASE("pac: a seed shuffles the order of recordings, each once") {
+  const auto by_name = order_of(100, {}), shuffled = order_of(100, 3);
+  CHECK(std::is_sorted(by_name.begin(), by_name.end()));
+  CHECK(shuffled == order_of(100, 3));
+  CHECK(shuffled != order_of(100, 4));
+  CHECK(shuffled != by_name);
+  CHECK(std::set(shuffled.begin(), shuffled.end()).size() == 100);
+}
+
+TEST_CASE("pac: recordings of a folder take host memory only for those in flight") {
+  const Folder folder(20);
+  const Problem problem = problem_of(folder.params({{"batch-size", "2"}}));
+  CHECK(problem.in_files);
+  CHECK(problem.staged() == 2);
+  CHECK(HostData::bytes(problem, 1) ==
+        in_pages(2 * 2 * problem.entry_bytes()) + in_pages(problem.result_bytes()));
+  CHECK(problem_of(folder.params()).staged() == 20);  // all together are small
+  const Capacity pieces = capacity(pac_gpu(), problem, Method::direct, Mode::end_to_end);
+  CHECK((pieces.fits == 2 && pieces.pipeline == 2));
+  const Shape shape = PacWorkload::shape_of(problem);
+  CHECK((shape.granularity == 2 && shape.ops == 20 && shape.rate_unit == "recordings/s"));
+  DeviceTraits small = pac_gpu();
+  small.global_memory = small.max_allocation = problem.entry_bytes() * 4;
+  CHECK(capacity(small, problem, Method::direct, Mode::end_to_end).fits == 0);
+}
+
+TEST_CASE("pac: a recording that cannot be read during samples is an error of the input") {
+  const Folder folder(3);
+  PacWorkload workload(folder.params({{"shuffle", "5"}}));
+  std::vector<float> two(2 * 3 * 256);
+  workload.begin_sample();
+  workload.read({1, 3}, two);
+  CHECK_NOTHROW(workload.digest());
+  const std::uint32_t second = order_of(3, 5)[1];
+  const Folder other(3);  // the same files
+  PacWorkload by_name(other.params());
+  std::vector<float> one(3 * 256);
+  by_name.read({second, second + 1}, one);
+  CHECK(std::equal(one.begin(), one.end(), two.begin()));
+  std::vector<float> broken(3 * 256, 1);
+  broken[700] = NAN;
+  folder.write(second, 3, broken);
+  workload.begin_sample();
+  workload.read({1, 3}, two);
+  CHECK(has(refusal([&] { workload.digest(); }, ErrorKind::input), "not finite"));
+}
+
+TEST_CASE("pac: options of loading are refused where nothing is loaded") {
+  const Folder folder(2);
+  for (const auto& [given, part] :
+       {std::pair<Options, const char*>{{{"axis", "channel"}}, "folder"},
+        {{{"axis", "permutation"}}, "folder"},
+        {{{"batch-size", "0"}}, "1 or more"}})
+    CHECK(has(refusal([&] { problem_of(folder.params(given)); }, ErrorKind::usage), part));
+  CHECK(has(refusal([&] { problem_with({{"shuffle", "1"}}); }, ErrorKind::usage), "FOLDER"));
+  CHECK(has(refusal(
+                [&] {
+                  problem_with({{"batch-size", "2"}, {"axis", "channel"}});
+                },
+                ErrorKind::usage),
+            "--axis batch"));
 }
 
 #ifdef MGPU_WITH_FFTW

@@ -3,8 +3,13 @@
 // record equals the result of all stages on the host.
 #include <doctest/doctest.h>
 
+#include <array>
+#include <bit>
+#include <cmath>
+#include <numeric>
 #include <random>
 
+#include "suites/geometric/algebra.hpp"
 #include "suites/pipeline/pipeline_workload.hpp"
 #include "suites/pipeline/reference.hpp"
 #include "suites/pipeline/stage_kernels.hpp"
@@ -193,6 +198,111 @@ TEST_CASE("pipeline: a product is that of matrices, passes of a reduction rotate
   record[0] = 1;
   record[8] = 0x80000000u;
   CHECK(through("reduction:2", record)[0] == (2u * 3 + 4u * 5) + (1u * 3 + 2u * 5));
+}
+
+namespace {
+
+std::vector<std::uint32_t> words_of_numbers(const std::vector<float>& numbers) {
+  std::vector<std::uint32_t> words;
+  for (const float number : numbers) words.push_back(std::bit_cast<std::uint32_t>(number));
+  return words;
+}
+
+std::vector<float> numbers_through(const char* stages, const std::vector<float>& record) {
+  std::vector<float> numbers;
+  for (const std::uint32_t word : through(stages, words_of_numbers(record)))
+    numbers.push_back(std::bit_cast<float>(word));
+  return numbers;
+}
+
+}  // namespace
+
+TEST_CASE("pipeline: passes of a min-plus product end at the shortest ways between 16 vertices") {
+  Problem problem;
+  problem.seed = 4;
+  std::vector<float> far(16, 100), ways = numbers_of(problem, Kind::tropical, 16);
+  for (std::size_t k = 0; k < 16; ++k)  // Floyd and Warshall
+    for (std::size_t i = 0; i < 16; ++i)
+      for (std::size_t j = 0; j < 16; ++j)
+        ways[i * 16 + j] = std::min(ways[i * 16 + j], ways[i * 16 + k] + ways[k * 16 + j]);
+  far[3] = 0;
+  const auto found = numbers_through("tropical:16", far);
+  for (std::size_t j = 0; j < 16; ++j) CHECK(found[j] == doctest::Approx(ways[3 * 16 + j]));
+  CHECK(numbers_through("tropical", far)[5] == numbers_of(problem, Kind::tropical, 16)[3 * 16 + 5]);
+}
+
+TEST_CASE("pipeline: dual numbers have the polynomial's value, and its difference quotient") {
+  Problem problem;
+  problem.seed = 4;
+  const auto coefficients = numbers_of(problem, Kind::dual, 8);
+  const auto polynomial = [&](double x) {
+    double sum = 0, power = 1;
+    for (std::size_t k = 16; k-- > 0; power *= x / 8)
+      sum += static_cast<double>(coefficients[k % 8]) * power;
+    return sum;
+  };
+  const float x = 0.75f;
+  const auto found = numbers_through("dual:2", {x, 1, -x, 2, 1, -3, 0, 1});
+  CHECK(static_cast<double>(found[0]) == doctest::Approx(polynomial(0.75)));
+  for (std::size_t i = 0; i < 8; i += 2) {
+    const double at = std::array{0.75, -0.75, 1.0, 0.0}[i / 2],
+                 slope = std::array{1.0, 2.0, -3.0, 1.0}[i / 2], h = 1e-6;
+    CHECK(static_cast<double>(found[i + 1]) ==
+          doctest::Approx((polynomial(at + h) - polynomial(at - h)) / (2 * h) * slope));
+  }
+}
+
+TEST_CASE("pipeline: a geometric product keeps norms, and is that of the geometric suite") {
+  Problem problem;
+  problem.seed = 4;
+  const auto factor = numbers_of(problem, Kind::clifford, 8);
+  const std::vector<float> a{0.5f, -0.25f, 0.75f, 1, -1, 0.125f, 0.625f, -0.5f};
+  const auto found = numbers_through("clifford", a);
+  const auto terms = geometric::terms_of({3, 0, 0}, geometric::Operation::geometric);
+  for (std::size_t k = 0; k < 8; ++k) {
+    float sum = 0;
+    for (const geometric::Term& term : terms[k])
+      sum += (term.negative ? -1.0f : 1.0f) * a[term.left] * factor[term.right];
+    CHECK(found[k] == doctest::Approx(sum));
+  }
+  const auto norm = [](const std::vector<float>& x) {
+    return std::inner_product(x.begin(), x.end(), x.begin(), 0.0f);
+  };
+  CHECK(norm(numbers_through("clifford:1024", a)) == doctest::Approx(norm(a)).epsilon(1e-3));
+}
+
+TEST_CASE("pipeline: real stages after others take words as numbers, whatever order has no NaN") {
+  const auto found =
+      through("reduction,clifford,dual:9,tropical,dual,clifford:99,tropical", words_up_to(64));
+  for (const std::uint32_t word : found) CHECK(std::fabs(std::bit_cast<float>(word)) < 3);
+  // Twice 0x80000000, rotated by 1 and times 3; the least way from equal numbers is theirs.
+  const std::vector<std::uint32_t> words(16, 0x80000000u);
+  CHECK(through("reduction,tropical", words) ==
+        words_of_numbers(std::vector<float>(8, 6 * 0x1p-31f)));
+}
+
+TEST_CASE("pipeline: stages that cannot be fused are refused, and devices that have no room") {
+  const auto fused = [](const char* stages, const char* place, const char* width = "16") {
+    SuiteParams params = params_with(21, stages, place, "3", width);
+    params.options["fuse"] = "yes";
+    return problem_of(params);
+  };
+  for (const auto& [stages, place, why] : {std::tuple{"tropical,hash", "data", "hash takes"},
+                                           {"reduction,dual", "data", "after a reduction"},
+                                           {"tropical,dual", "pipeline", "--place pipeline"}})
+    CHECK(has(refusal([&] { fused(stages, place); }), why));
+  SuiteParams params = params_with(21, "transform", "data", "3", "4096");
+  params.options["fuse"] = "yes";
+  PipelineWorkload workload(problem_of(params), params);
+  DeviceTraits traits;
+  traits.global_memory = traits.max_allocation = Bytes{1} << 30;
+  traits.local_memory = 48 << 10;
+  for (const std::size_t most : {128, 256}) {
+    traits.max_work_group = most;
+    const Capacity capacity = workload.capacity(traits, Mode::resident);
+    CHECK((capacity.fits == 0) == (most < 256));
+    if (most < 256) CHECK(has(capacity.reason, "groups of 256"));
+  }
 }
 
 TEST_CASE("pipeline: the reference finds one word that is off, and names it") {

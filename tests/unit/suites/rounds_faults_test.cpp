@@ -166,6 +166,44 @@ TEST_CASE("rounds: adaptive finds within 20 rounds the shares of devices that ar
     if (move.round <= 20) found = move.shares;
   REQUIRE(found.size() == 3);
   CHECK(std::abs(static_cast<double>(found[2]) - 18) <= 1);
+
+  // Rows that changed their device, by hand: borders at the first partition were 40 and 80.
+  REQUIRE(!run.migrations.empty());
+  const MigrationRecord& migration = run.migrations.front();
+  CHECK(migration.sample == 0);
+  CHECK(migration.first == moved.first);
+  Items rows = 0, lower = 40, upper = 80;
+  for (const RebalanceRecord::Move& move : moved.moves) {
+    const Items next_lower = move.shares[0], next_upper = move.shares[0] + move.shares[1];
+    rows += std::max(lower, next_lower) - std::min(lower, next_lower) +
+            std::max(upper, next_upper) - std::min(upper, next_upper);
+    lower = next_lower;
+    upper = next_upper;
+  }
+  CHECK(migration.items == rows);
+  // A row has 120 cells of 4 bytes; new neighbours are sent rows of halos, too.
+  CHECK(migration.bytes >= rows * kSlowedSide * 4);
+  CHECK(migration.bytes <= (rows + 8 * moved.moves.size()) * kSlowedSide * 4);
+  CHECK(migration.time > Nanos{});
+  CHECK(migration.time < 3 * run.samples[0] / 10);
+  CHECK(run.metrics.moved_share == 0);  // the sample shown began with the shares found
+  CHECK(run.metrics.moving_share == 0);
+  CHECK(run.adaptations.empty());  // it was slow from the beginning
+}
+
+TEST_CASE("rounds: the time until a rebalance takes rows from a device that becomes slower") {
+  const RunRecord run = run_slowed("adaptive", 0.3);
+  REQUIRE(run.adaptations.size() == run.samples.size());
+  const AdaptationRecord& first = run.adaptations.front();
+  CHECK(first.device == "0:2");
+  CHECK(first.cause == kSlowDownCause);
+  CHECK(first.at > Nanos{});
+  REQUIRE(first.latency);
+  CHECK(*first.latency > Nanos{});
+  // It becomes slower after 12 iterations; those up to 16 show it.
+  CHECK(*first.latency < 8 * run.samples[0] / kRounds);
+  REQUIRE(run.metrics.adaptation_ms);
+  CHECK(run_slowed("equal", 0.3).adaptations.empty());  // it never moves work
 }
 
 TEST_CASE("rounds: hundreds that take seconds are not done a second time to warm up, fewer are") {
