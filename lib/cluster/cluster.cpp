@@ -239,6 +239,7 @@ struct Cluster::State {
         if (here[from] != nullptr && here[to] != nullptr) out.put(part.peer({from}).path({to}));
     out.put(part.most_shared()).put(std::uint64_t{part.notes().size()});
     for (const std::string& note : part.notes()) out.text(note);
+    out.text(part.why_through_host().value_or(""));
   }
 
   std::vector<Device> seen;  // used only by the thread that serves
@@ -248,8 +249,9 @@ std::unique_ptr<Cluster> Cluster::join(const Launch& launch, std::unique_ptr<Bac
                                        const Fingerprint& mine,
                                        const std::filesystem::path& program) {
   const std::filesystem::path plugin = plugin_of(launch.mpi, program);
-  auto cluster = std::make_unique<Cluster>([plugin] { return make_mpi_transport(plugin); },
-                                           launch.times, std::move(local), mine);
+  auto cluster = std::make_unique<Cluster>(
+      [plugin, taken = launch.device_memory] { return make_mpi_transport(plugin, taken); },
+      launch.times, std::move(local), mine);
   try {
     if (const RankNumber size = cluster->state_->post->size(); size != launch.size) {
       cluster->leave(0);

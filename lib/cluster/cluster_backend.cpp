@@ -145,8 +145,10 @@ std::unique_ptr<PeerGroup> ClusterBackend::connect(std::span<OpenDevice* const> 
   if (std::all_of(devices.begin(), devices.end(),
                   [&](OpenDevice* device) { return is_local(device); }))
     return local_.connect(devices, path);
-  return std::make_unique<ClusterPeers>(local_, *this, parts_, links_, next_group_++, devices,
-                                        path);
+  auto group =
+      std::make_unique<ClusterPeers>(local_, *this, parts_, links_, next_group_++, devices, path);
+  for (const auto& [rank, why] : group->through_host()) through_host_[rank] = why;
+  return group;
 }
 
 std::optional<ClusterRecord> ClusterBackend::cluster() {
@@ -157,6 +159,10 @@ std::optional<ClusterRecord> ClusterBackend::cluster() {
     const auto lost = post_.lost(rank);
     const auto end = lost ? std::nullopt : offset_to(*links_[rank]);
     record.nodes.push_back({rank, links_[rank]->host(), began_[rank], end, lost});
+  }
+  for (const auto& [rank, why] : through_host_) {
+    record.nodes[rank].exchange_memory = why.empty() ? "device" : "host";
+    record.nodes[rank].exchange_memory_reason = why;
   }
   return record;
 }

@@ -1,7 +1,9 @@
 // The devices of all ranks as one backend, for rank 0.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "lib/cluster/group_parts.hpp"
@@ -48,6 +50,9 @@ class ClusterBackend final : public Backend {
   std::vector<OwnedDevice> devices_;               // devices of the last enumeration
   std::vector<std::optional<ClockOffset>> began_;  // clock offsets at the start, by rank
   std::uint64_t next_group_ = 1;
+  // Why ranks send data of exchanges from memory of their hosts; empty: from that of devices. Of
+  // the latest group; without ranks that exchanged nothing with others.
+  std::map<RankNumber, std::string> through_host_;
 };
 
 }  // namespace mgpu

@@ -156,6 +156,7 @@ ClusterPeers::ClusterPeers(Backend& local, Backend& backend, GroupParts& parts,
             paths_[from * size() + to] = local_->peer({from}).path({to});
       notes_.assign(local_->notes().begin(), local_->notes().end());
       most_shared_ = local_->most_shared();
+      through_host_[0] = local_->why_through_host().value_or("");
     }
     for (const auto& link : links_) connect_part(*link, path);
   } catch (...) {
@@ -193,6 +194,7 @@ void ClusterPeers::connect_part(NodeLink& link, std::optional<PeerPath> path) {
         paths_[from * size() + to] = in.get<PeerPath>();
   most_shared_ = std::min(most_shared_, in.get<Bytes>());
   for (auto left = in.get<std::uint64_t>(); left > 0; --left) notes_.push_back(in.text());
+  through_host_[link.rank()] = in.text();
 }
 
 // Disconnects all ranks. Memory that devices may still be using is kept.

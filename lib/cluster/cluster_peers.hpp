@@ -4,6 +4,7 @@
 // others, and nothing waits for an answer.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -31,6 +32,9 @@ class ClusterPeers final : public PeerGroup {
   void mark_failed(DeviceIndex device) override;
   void check(DeviceIndex device) override;
   DeviceIndex awaited_by(DeviceIndex device) override;
+  // Returns why ranks send data to other ranks from memory of the host; empty: from that of
+  // devices.
+  const std::map<RankNumber, std::string>& through_host() const { return through_host_; }
 
  private:
   class End;     // participant for a device of another rank
@@ -53,6 +57,7 @@ class ClusterPeers final : public PeerGroup {
   std::vector<PeerPath> paths_;             // indexed by sender and receiver
   std::vector<std::unique_ptr<End>> ends_;  // by device; null: of this rank
   std::vector<std::string> notes_;
+  std::map<RankNumber, std::string> through_host_;
   Bytes most_shared_ = ~Bytes{0};
   std::uint64_t next_memory_ = 1;
 };

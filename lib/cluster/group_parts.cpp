@@ -14,14 +14,13 @@ PartOfGroup& GroupParts::connect(std::uint64_t group, Backend& backend,
   for (const GroupMember& member : members) elsewhere.ids.push_back(member.id);
   elsewhere.send = [this, group, members = std::move(members)](const PeerParcel& parcel) {
     Writer out(Call::parcel);
-    out.put(group)
-        .put(parcel.from)
-        .put(parcel.to)
-        .put(parcel.memory)
-        .put(parcel.offset)
-        .bytes(parcel.bytes);
-    post_.send(members[parcel.to.value].rank, out.take());
+    out.put(group).put(parcel.from).put(parcel.to).put(parcel.memory).put(parcel.offset);
+    const RankNumber rank = members[parcel.to.value].rank;
+    if (!parcel.sent) return post_.send(rank, out.bytes(parcel.bytes).take());
+    out.put(std::uint64_t{parcel.bytes.size()});  // as bytes() begins
+    post_.send(rank, out.take(), {parcel.bytes, parcel.begin, parcel.sent});
   };
+  elsewhere.why_no_device_memory = post_.why_no_device_memory();
   Part part;
   for (OpenDevice* device : devices)
     part.of_cpus = part.of_cpus && (device == nullptr || device->resources().traits().cpu);

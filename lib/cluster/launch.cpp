@@ -58,6 +58,12 @@ std::optional<Launch> find_launch(const Variable& variable) {
   if (const auto time_limit_of = variable("MGPU_MPI_PATIENCE"))
     launch->times.silence = launch->times.leaving =
         parse_duration("MGPU_MPI_PATIENCE", *time_limit_of);
+  if (const auto word = variable("MGPU_MPI_DEVICE_MEMORY")) {
+    if (*word != "yes" && *word != "no")
+      throw Error(ErrorKind::usage,
+                  "MGPU_MPI_DEVICE_MEMORY: " + in_quotes(*word) + "; expected: yes or no");
+    launch->device_memory = *word == "yes";
+  }
   return launch;
 }
 

@@ -18,6 +18,8 @@ struct Launch {
   enum class Mpi { open_mpi, mpich } mpi = Mpi::open_mpi;
   RankNumber rank = 0, size = 1;
   PostTimes times;
+  // Whether memory of devices is handed to MPI; none: as its library says.
+  std::optional<bool> device_memory{};
 };
 
 // Returns none for a process that is not one of several ranks. MGPU_MPI overrides the MPI that the

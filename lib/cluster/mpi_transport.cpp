@@ -26,7 +26,8 @@ constexpr std::size_t kBytesAtOnce = std::size_t{1} << 23,
 
 class MpiTransport final : public Transport {
  public:
-  explicit MpiTransport(const mgpu_cluster_plugin& plugin) : plugin_(plugin) {
+  MpiTransport(const mgpu_cluster_plugin& plugin, std::optional<bool> device_memory)
+      : plugin_(plugin), device_memory_(device_memory) {
     int rank = 0, size = 0;
     if (const char* why = plugin_.begin(&rank, &size))
       throw Error(ErrorKind::device, std::string("MPI: ") + why);
@@ -42,6 +43,21 @@ class MpiTransport final : public Transport {
     Outgoing& outgoing = outgoing_[to];
     outgoing.queue.emplace_back(std::move(message));
     send_more(to, outgoing);
+  }
+
+  void send(RankNumber to, Message head, SentInPlace rest) override {
+    Outgoing& outgoing = outgoing_[to];
+    if (rest.begin) rest.begin();
+    outgoing.queue.emplace_back(std::move(head), std::move(rest));
+    send_more(to, outgoing);
+  }
+
+  std::optional<std::string> why_no_device_memory() const override {
+    if (device_memory_ == false) return "MGPU_MPI_DEVICE_MEMORY is no";
+    const int answer = device_memory_ ? 1 : plugin_.takes_device_memory();
+    if (answer == 1) return std::nullopt;
+    return library() + (answer == 0 ? " takes no device memory (MPIX_Query_cuda_support)"
+                                    : " cannot be asked whether it takes device memory");
   }
 
   bool progress(const std::function<void(RankNumber, Message)>& deliver) override {
@@ -87,17 +103,29 @@ class MpiTransport final : public Transport {
  private:
   struct Sending {
     explicit Sending(Message whole)
-        : message(std::move(whole)), at(std::min(message.size(), kFirst)) {
-      const std::uint64_t length = message.size();
-      first.resize(sizeof length + at);
-      std::memcpy(first.data(), &length, sizeof length);
-      std::copy_n(message.begin(), at, first.begin() + sizeof length);
+        : message(std::move(whole)), data(message), at(std::min(message.size(), kFirst)) {
+      make_first(message, at, message.size());
     }
+    Sending(const Message& head, SentInPlace rest) : data(rest.bytes), sent(std::move(rest.sent)) {
+      make_first(head, head.size(), head.size() + data.size());
+    }
+    Sending(const Sending&) = delete;
+    Sending& operator=(const Sending&) = delete;
+
+    // Makes the first piece: the length of the message, and its first bytes.
+    void make_first(const Message& from, std::size_t bytes, std::uint64_t length) {
+      first.resize(sizeof length + bytes);
+      std::memcpy(first.data(), &length, sizeof length);
+      std::copy_n(from.begin(), bytes, first.begin() + sizeof length);
+    }
+
     Message first, message;
-    bool begun = false;  // the first piece is on its way
-    std::size_t at = 0;  // position in the message of what is sent next
+    std::span<const std::byte> data;  // has what follows, from `at` on
+    std::function<void()> sent;       // called when nothing is under way any more
+    bool begun = false;               // the first piece is on its way
+    std::size_t at = 0;               // position in `data` of what is sent next
     std::size_t under_way = 0;
-    bool is_all_begun() const { return begun && at == message.size(); }
+    bool is_all_begun() const { return begun && at == data.size(); }
   };
   struct Transfer {
     void* handle = nullptr;
@@ -131,8 +159,11 @@ class MpiTransport final : public Transport {
       --outgoing.under_way.front().of->under_way;
       outgoing.under_way.pop_front();
     }
-    outgoing.queue.remove_if(
-        [](const Sending& sending) { return sending.is_all_begun() && sending.under_way == 0; });
+    outgoing.queue.remove_if([](const Sending& sending) {
+      const bool is_over = sending.is_all_begun() && sending.under_way == 0;
+      if (is_over && sending.sent) sending.sent();
+      return is_over;
+    });
     for (Sending& sending : outgoing.queue) {
       while (!sending.is_all_begun()) {
         if (outgoing.bytes >= kBytesAtOnce || outgoing.under_way.size() >= kPiecesAtOnce) return;
@@ -145,8 +176,8 @@ class MpiTransport final : public Transport {
     const void* data = sending.first.data();
     std::size_t size = sending.first.size();
     if (sending.begun) {
-      data = sending.message.data() + sending.at;
-      size = std::min(kPiece, sending.message.size() - sending.at);
+      data = sending.data.data() + sending.at;
+      size = std::min(kPiece, sending.data.size() - sending.at);
       sending.at += size;
     }
     sending.begun = true;
@@ -222,6 +253,7 @@ class MpiTransport final : public Transport {
   }
 
   const mgpu_cluster_plugin& plugin_;
+  const std::optional<bool> device_memory_;
   RankNumber rank_ = 0, size_ = 0;
   std::map<RankNumber, Outgoing> outgoing_;
   std::list<Outgoing> given_up_;
@@ -232,7 +264,8 @@ class MpiTransport final : public Transport {
 
 }  // namespace
 
-std::unique_ptr<Transport> make_mpi_transport(const std::filesystem::path& plugin) {
+std::unique_ptr<Transport> make_mpi_transport(const std::filesystem::path& plugin,
+                                              std::optional<bool> device_memory) {
   // Open MPI opens shared objects of its own that need its symbols.
   void* library = dlopen(plugin.c_str(), RTLD_NOW | RTLD_GLOBAL);
   if (library == nullptr)
@@ -243,7 +276,7 @@ std::unique_ptr<Transport> make_mpi_transport(const std::filesystem::path& plugi
   if (table == nullptr || table->version != MGPU_CLUSTER_PLUGIN_VERSION)
     throw Error(ErrorKind::device,
                 plugin.string() + " is not a plug-in of this version of mgpu-bench");
-  return std::make_unique<MpiTransport>(*table);
+  return std::make_unique<MpiTransport>(*table, device_memory);
 }
 
 }  // namespace mgpu

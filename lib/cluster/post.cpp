@@ -40,11 +40,17 @@ struct Post::State {
   explicit State(std::function<Nanos()> clock, PostTimes limits)
       : now(std::move(clock)), times(limits) {}
 
-  void push(RankNumber to, Message message) {
+  struct Outgoing {
+    RankNumber to = 0;
+    Message message;
+    SentInPlace rest;  // empty: the message is all
+  };
+
+  void push(Outgoing outgoing) {
     {
       const std::lock_guard lock(mutex);
-      if (to < losses.size() && losses[to]) return;
-      outbox.emplace_back(to, std::move(message));
+      if (outgoing.to < losses.size() && losses[outgoing.to]) return;
+      outbox.push_back(std::move(outgoing));
     }
     changed.notify_all();
   }
@@ -66,7 +72,7 @@ struct Post::State {
       const std::lock_guard lock(mutex);
       if (losses[other]) return;
       losses[other] = why;
-      std::erase_if(outbox, [&](const auto& entry) { return entry.first == other; });
+      std::erase_if(outbox, [&](const auto& entry) { return entry.to == other; });
     }
     try {  // every failed rank is reported, even if reporting another one fails
       transport->forget(other);
@@ -81,12 +87,16 @@ struct Post::State {
   }
 
   void send_all() {
-    std::deque<std::pair<RankNumber, Message>> ready;
+    std::deque<Outgoing> ready;
     {
       const std::lock_guard lock(mutex);
       ready.swap(outbox);
     }
-    for (auto& [to, message] : ready) {
+    for (auto& [to, message, rest] : ready) {
+      if (!rest.bytes.empty()) {
+        transport->send(to, std::move(message), std::move(rest));
+        continue;
+      }
       if (call_of(message) == Call::ping) {
         Reader in(message);
         in.get<Call>();
@@ -145,6 +155,7 @@ struct Post::State {
   const PostTimes times;
   RankNumber rank = 0, size = 1;
   std::string library;
+  std::optional<std::string> no_device_memory;
   std::unique_ptr<Transport> transport;  // used only by the thread
   PostHandlers handlers;
   std::vector<Nanos> heard;  // used only by the thread
@@ -157,7 +168,7 @@ struct Post::State {
   Stage stage = Stage::joining;
   std::exception_ptr failure;
   int code = 0;
-  std::deque<std::pair<RankNumber, Message>> outbox;
+  std::deque<Outgoing> outbox;
   std::vector<std::optional<std::string>> losses;
 };
 
@@ -188,13 +199,18 @@ void Post::start(PostHandlers handlers) {
   state_->changed.notify_all();
 }
 
-void Post::send(RankNumber to, Message message) { state_->push(to, std::move(message)); }
+std::optional<std::string> Post::why_no_device_memory() const { return state_->no_device_memory; }
+
+void Post::send(RankNumber to, Message message) { state_->push({to, std::move(message), {}}); }
+void Post::send(RankNumber to, Message head, SentInPlace rest) {
+  state_->push({to, std::move(head), std::move(rest)});
+}
 void Post::expect(int more, bool imminent) {
   (imminent ? state_->due_closely : state_->due) += more;
   state_->changed.notify_all();
 }
 void Post::ask_clock(RankNumber of, std::uint32_t exchanges) {
-  state_->push(of, ping(Nanos{}, exchanges));
+  state_->push({of, ping(Nanos{}, exchanges), {}});
 }
 
 std::optional<std::string> Post::lost(RankNumber rank) const {
@@ -243,6 +259,7 @@ void Post::serve(const std::shared_ptr<State>& state,
     s.rank = s.transport->rank();
     s.size = s.transport->size();
     s.library = s.transport->library();
+    s.no_device_memory = s.transport->why_no_device_memory();
     s.heard.assign(s.size, s.now());
     s.losses.resize(s.size);
     s.at_work = s.now().count();

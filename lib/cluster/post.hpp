@@ -49,6 +49,9 @@ class Post {
 
   void start(PostHandlers handlers);          // earlier messages wait for this call
   void send(RankNumber to, Message message);  // from any thread; drops messages to a failed rank
+  // Sends the same in two parts. If the rank has failed, `rest.sent` is never called.
+  void send(RankNumber to, Message head, SentInPlace rest);
+  std::optional<std::string> why_no_device_memory() const;  // as Transport; of this rank
   // Adds `more` (may be negative) to the number of expected messages. The thread polls more often
   // while any are expected; `closely`: it spins, as one may come at any moment.
   void expect(int more, bool imminent);

@@ -6,6 +6,8 @@
 #include <filesystem>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <span>
 #include <string>
 
 #include "lib/cluster/message.hpp"
@@ -13,6 +15,14 @@
 namespace mgpu {
 
 using RankNumber = std::uint32_t;
+
+// Bytes that are sent from where they are, such as memory of a device, and not copied into a
+// message. The transport's thread calls `begin` before it reads them, and `sent` when the memory
+// may change; both may be empty.
+struct SentInPlace {
+  std::span<const std::byte> bytes;  // not empty
+  std::function<void()> begin, sent;
+};
 
 // Messages from one rank to another arrive whole and in order. Only end() waits. Throws
 // Error(device).
@@ -23,6 +33,10 @@ class Transport {
   virtual RankNumber size() const = 0;
   virtual std::string library() const = 0;  // name and version, for the record
   virtual void send(RankNumber to, Message message) = 0;
+  // Sends one message, which begins with `head` and ends with `rest`.
+  virtual void send(RankNumber to, Message head, SentInPlace rest) = 0;
+  // Returns why memory of devices cannot be sent in place; none: it can.
+  virtual std::optional<std::string> why_no_device_memory() const = 0;
   // Delivers what has arrived, and an empty message for each piece of a message that takes long to
   // arrive. Returns false if nothing is moving.
   virtual bool progress(const std::function<void(RankNumber from, Message message)>& deliver) = 0;
@@ -34,6 +48,8 @@ class Transport {
 
 // Loads the plug-in and joins the job. Throws Error(device). All further calls must come from the
 // calling thread.
-std::unique_ptr<Transport> make_mpi_transport(const std::filesystem::path& plugin);
+// `device_memory` replaces what the library says of memory of devices.
+std::unique_ptr<Transport> make_mpi_transport(const std::filesystem::path& plugin,
+                                              std::optional<bool> device_memory = {});
 
 }  // namespace mgpu

@@ -29,18 +29,26 @@ struct PeerParcel {
   DeviceIndex from, to;
   std::uint64_t memory = 0;  // NumberedMemory::number
   Bytes offset = 0;
-  std::span<const std::byte> bytes;  // valid during the call
+  std::span<const std::byte> bytes;  // valid during the call, or until `sent` is called
+  // If `sent` is set, the bytes are sent from where they are, in memory of the device: another
+  // thread calls `begin` before it reads them, and `sent` when they may change.
+  std::function<void()> begin = {}, sent = {};
 };
 
 struct DevicesElsewhere {
   std::vector<std::string> ids;                 // device ids of the whole group, by position
   std::function<void(const PeerParcel&)> send;  // called by the thread of the sending device
+  // Why parcels cannot be sent from memory of devices; none: they can.
+  std::optional<std::string> why_no_device_memory;
 };
 
 // The local part of a group. Pairs with one remote device are staged. The target of a put to a
 // remote device is a NumberedMemory.
 class PartOfGroup : public PeerGroup {
  public:
+  // Returns why data for other processes goes through memory of the host; none: it is sent from
+  // memory of the devices.
+  virtual std::optional<std::string> why_through_host() const = 0;
   // Delivers a message to a device of this part: copies `bytes` into its piece of `into` (null for
   // a signal). `bytes` are valid as long as `owner` is. Any thread may call it, one at a time.
   virtual void arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset,

@@ -48,7 +48,14 @@ void ClPeer::set_up(ClSharedMemory* flags) {
     staged += i != self_.value && path({i}) == PeerPath::staged ? 1 : 0;
   several_staged_ = staged > 1;
   if (staged > 0) {
-    slots_.make(device_);
+    // Devices of this process receive from slots at the host.
+    bool by_host = false;
+    for (std::uint32_t i = 0; i < count(); ++i)
+      by_host |= i != self_.value && group_.is_here({i}) && path({i}) == PeerPath::staged;
+    const bool in_place = !group_.elsewhere_.ids.empty() &&
+                          !group_.elsewhere_.why_no_device_memory &&
+                          (!by_host || device_.facts().is_cpu());
+    slots_.make(device_, in_place);
     // A queue of its own: commands that the host enqueues when it can must not come behind
     // downloads that wait for data which the host passes on.
     down_ =
@@ -298,8 +305,18 @@ void ClPeer::post(DeviceIndex to, const Sending& sending, const Piece* piece) {
       piece != nullptr ? std::span(piece->slot.memory, piece->size) : std::span<std::byte>();
   const Bytes at = sending.to_offset + sending.posted;
   if (!group_.is_here(to)) {
-    group_.elsewhere_.send({self_, to, sending.memory, at, bytes});
-    if (piece != nullptr) piece->slot.taken->store(false, std::memory_order_release);
+    PeerParcel parcel{self_, to, sending.memory, at, bytes};
+    const bool in_place = piece != nullptr && !slots_.why_not_in_place();
+    if (in_place) {
+      parcel.begin = slots_.entrance();
+      parcel.sent = [owner = slots_.owner(), taken = piece->slot.taken,
+                     notifier = device_.notified()] {
+        taken->store(false, std::memory_order_release);
+        notifier->notify();  // the device may go on with the next piece
+      };
+    }
+    group_.elsewhere_.send(parcel);
+    if (piece != nullptr && !in_place) piece->slot.taken->store(false, std::memory_order_release);
     return;
   }
   group_.mail(self_, to).add(
@@ -322,8 +339,13 @@ bool ClPeer::send_pieces(DeviceIndex to, Sending& put) {
     if (!slot) break;
     const Bytes size = std::min(piece, put.size - put.begun);
     cl::Event downloaded;
-    down_.enqueueReadBuffer(put.from, CL_FALSE, put.offset + put.begun, size, slot->memory,
-                            put.since.empty() ? nullptr : &put.since, &downloaded);
+    const std::vector<cl::Event>* const after = put.since.empty() ? nullptr : &put.since;
+    if (const cl::Buffer* const on_device = slots_.on_device())
+      down_.enqueueCopyBuffer(put.from, *on_device, put.offset + put.begun, slots_.offset_of(*slot),
+                              size, after, &downloaded);
+    else
+      down_.enqueueReadBuffer(put.from, CL_FALSE, put.offset + put.begun, size, slot->memory, after,
+                              &downloaded);
     device_.notify_after(downloaded);
     device_.record_exchange(put.batch, CommandKind::download, downloaded, kPutLabel, size,
                             {to, PeerPath::staged, false});

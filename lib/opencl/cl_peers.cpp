@@ -95,6 +95,13 @@ void ClPeers::notify(DeviceIndex device) {
   if (is_here(device)) devices_[device.value]->notifier().notify();
 }
 
+std::optional<std::string> ClPeers::why_through_host() const {
+  if (elsewhere_.why_no_device_memory) return elsewhere_.why_no_device_memory;
+  for (const auto& peer : peers_)
+    if (peer && peer->why_through_host()) return peer->why_through_host();
+  return std::nullopt;
+}
+
 void ClPeers::arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset,
                      std::span<const std::byte> bytes, std::shared_ptr<const void> owner) {
   mail(from, to).add({bytes, nullptr, into != nullptr ? memory_of(*into) : cl::Buffer(), offset,

@@ -56,6 +56,9 @@ class ClPeer final : public Peer {
   // cl::Error, Error(device), Error(out_of_memory).
   void set_up(ClSharedMemory* flags);
 
+  // Returns why its data goes to other processes through memory of the host; none: it does not.
+  const std::optional<std::string>& why_through_host() const { return slots_.why_not_in_place(); }
+
   DeviceIndex self() const override { return self_; }
   std::size_t count() const override;
   PeerPath path(DeviceIndex to) const override;
@@ -167,6 +170,7 @@ class ClPeers final : public PartOfGroup {
   void dissolve() override;
   void check(DeviceIndex device) override;
   DeviceIndex awaited_by(DeviceIndex device) override;
+  std::optional<std::string> why_through_host() const override;
   void arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset,
               std::span<const std::byte> bytes, std::shared_ptr<const void> owner) override;
 

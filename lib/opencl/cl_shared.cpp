@@ -21,9 +21,9 @@ Error too_large(Bytes size) {
                    " bytes with each other, not of " + std::to_string(size));
 }
 
-// Imports the memory behind a file descriptor (cl_khr_external_memory_opaque_fd), which may be
-// closed afterwards.
-cl::Buffer import(ClDevice& device, const FileDescriptor& memory, Bytes size) {
+}  // namespace
+
+cl::Buffer import_memory(ClDevice& device, const FileDescriptor& memory, Bytes size) {
   const DriverCall inside(&device);
   FileDescriptor own(memory.duplicate());
   const cl_mem_properties properties[] = {CL_EXTERNAL_MEMORY_HANDLE_OPAQUE_FD_KHR,
@@ -40,8 +40,6 @@ cl::Buffer import(ClDevice& device, const FileDescriptor& memory, Bytes size) {
   own.release();  // the driver owns it now
   return cl::Buffer(buffer);
 }
-
-}  // namespace
 
 ClSharedMemory::ClSharedMemory(std::span<ClDevice* const> devices, std::span<const PeerPath> paths,
                                Bytes size)
@@ -62,7 +60,7 @@ ClSharedMemory::ClSharedMemory(std::span<ClDevice* const> devices, Bytes size)
     const FileDescriptor memory = cuda.memory->make_on_host(size);
     for (std::size_t by = 0; by < devices.size(); ++by)
       buffers_[by * devices.size() + of] =
-          devices[by]->adopt(import(*devices[by], memory, size), size, false);
+          devices[by]->adopt(import_memory(*devices[by], memory, size), size, false);
   }
 }
 
@@ -91,10 +89,10 @@ void ClSharedMemory::make_piece(std::span<ClDevice* const> devices, DeviceIndex 
     if (reached(PeerPath::direct)) {
       if (size_ > kMostImported) throw too_large(size_);
       const FileDescriptor memory = CudaMemory::instance().memory->make(own.facts(), size_);
-      keep(device.value, own.adopt(import(own, memory, size_), size_, true));
+      keep(device.value, own.adopt(import_memory(own, memory, size_), size_, true));
       for (std::size_t by = 0; by < n; ++by) {
         if (by != device.value && path_from(by) == PeerPath::direct)
-          keep(by, devices[by]->adopt(import(*devices[by], memory, size_), size_, false));
+          keep(by, devices[by]->adopt(import_memory(*devices[by], memory, size_), size_, false));
       }
     } else {
       Pages& pages =

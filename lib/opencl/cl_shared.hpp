@@ -14,6 +14,10 @@
 
 namespace mgpu {
 
+// Imports the memory behind a file descriptor (cl_khr_external_memory_opaque_fd), which may be
+// closed afterwards. Throws Error(unsupported), Error(out_of_memory).
+cl::Buffer import_memory(ClDevice& device, const FileDescriptor& memory, Bytes size);
+
 class ClSharedMemory final : public SharedMemory {
  public:
   // `devices` has null for a device that is elsewhere; `paths` is indexed by sender and receiver.

@@ -3,8 +3,10 @@
 
 #include <array>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "lib/base/units.hpp"
 #include "lib/opencl/cl_device.hpp"
@@ -27,9 +29,20 @@ class ClSlots {
   ClSlots(const ClSlots&) = delete;
   ClSlots& operator=(const ClSlots&) = delete;
   ~ClSlots();
-  // Makes the memory at the first call; pinned for a GPU. Throws cl::Error, Error(out_of_memory),
-  // Error(timeout).
-  void make(ClDevice& device);
+  // Makes the memory at the first call; pinned for a GPU. `in_place`: other libraries are to send
+  // from it, so that it is memory of the device if that is possible. Throws cl::Error,
+  // Error(out_of_memory), Error(timeout).
+  void make(ClDevice& device, bool in_place = false);
+  // Returns why the slots are not the memory of the device that make() was asked for; none: they
+  // are.
+  const std::optional<std::string>& why_not_in_place() const { return why_not_in_place_; }
+  // Returns the slots as a buffer of the device, which has no address for the host; null: they are
+  // memory of the host.
+  const cl::Buffer* on_device() const;
+  Bytes offset_of(const ClSlot& slot) const;  // in that buffer
+  // Returns what a thread that reads slots on the device has to call before; may be empty.
+  std::function<void()> entrance() const;
+  std::shared_ptr<const void> owner() const { return memory_; }  // keeps the memory
   // Takes a slot for data to `receiver`. None: all are taken.
   std::optional<ClSlot> take(DeviceIndex receiver);
   bool full() const;  // whether all are taken; for any thread
@@ -40,7 +53,9 @@ class ClSlots {
 
  private:
   struct Memory;
-  std::unique_ptr<Memory> memory_;
+  void make_on_device(ClDevice& device, Memory& made);  // throws what make() throws, or unsupported
+  std::shared_ptr<Memory> memory_;
+  std::optional<std::string> why_not_in_place_{"devices of its rank receive from it at the host"};
 };
 
 }  // namespace mgpu

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
 #include <utility>
 
 #include "lib/base/error.hpp"
@@ -67,6 +68,28 @@ struct CudaMemory::Functions : Library {
   int (*export_handle)(void*, Handle, int, unsigned long long) = nullptr;
   int (*release)(Handle) = nullptr;
   int (*error_name)(int, const char**) = nullptr;
+  // CUmemAccessDesc
+  struct Access {
+    int location_type = kOnDevice, location_id = 0,
+        flags = 3;  // CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+  };
+  using Address = unsigned long long;
+  // Only map() and enter() need these.
+  int (*import_handle)(Handle*, void*, int) = nullptr;
+  int (*reserve)(Address*, std::size_t, std::size_t, Address, unsigned long long) = nullptr;
+  int (*map)(Address, std::size_t, std::size_t, Handle, unsigned long long) = nullptr;
+  int (*set_access)(Address, std::size_t, const Access*, std::size_t) = nullptr;
+  int (*unmap)(Address, std::size_t) = nullptr;
+  int (*free_address)(Address, std::size_t) = nullptr;
+  int (*retain_context)(void**, int) = nullptr;
+  int (*set_context)(void*) = nullptr;
+  bool find_mapping() {
+    return find(import_handle, "cuMemImportFromShareableHandle") &&
+           find(reserve, "cuMemAddressReserve") && find(map, "cuMemMap") &&
+           find(set_access, "cuMemSetAccess") && find(unmap, "cuMemUnmap") &&
+           find(free_address, "cuMemAddressFree") &&
+           find(retain_context, "cuDevicePrimaryCtxRetain") && find(set_context, "cuCtxSetCurrent");
+  }
   std::string name_of(int status) const {
     const char* name = nullptr;
     return error_name(status, &name) == 0 && name != nullptr ? name
@@ -106,8 +129,13 @@ const CudaMemory::Loaded& CudaMemory::instance() {
 }
 
 FileDescriptor CudaMemory::make(const Device& device, Bytes size) const {
-  const Functions& f = *functions_;
   const std::string what = "memory of device " + device.id + " to share";
+  return make(what, kOnDevice, ordinal_of(device, what), size);
+}
+
+// Returns CUDA's number of the device with its UUID.
+int CudaMemory::ordinal_of(const Device& device, const std::string& what) const {
+  const Functions& f = *functions_;
   int count = 0;
   if (const int status = f.device_count(&count); status != 0)
     throw f.refused(what, "cuDeviceGetCount", status);
@@ -116,7 +144,7 @@ FileDescriptor CudaMemory::make(const Device& device, Bytes size) const {
     int known = 0;
     if (f.device_get(&known, ordinal) == 0 && f.device_uuid(&uuid, known) == 0 && device.uuid &&
         without_dashes(*device.uuid) == digits(uuid))
-      return make(what, kOnDevice, known, size);
+      return known;
   }
   throw Error(ErrorKind::unsupported, what + ": CUDA knows no device of its UUID");
 }
@@ -146,6 +174,49 @@ FileDescriptor CudaMemory::make(const std::string& what, int location_type, int 
   if (status != 0) throw f.refused(what, "cuMemExportToShareableHandle", status);
   (void)::fcntl(fd, F_SETFD, FD_CLOEXEC);  // a child would keep the memory as well
   return FileDescriptor(fd);
+}
+
+std::shared_ptr<std::byte> CudaMemory::map(const FileDescriptor& memory, const Device& device,
+                                           Bytes size) const {
+  const std::string what = "memory of device " + device.id + " at an address";
+  Functions& f = *functions_;
+  if (!f.find_mapping()) throw Error(ErrorKind::unsupported, what + ": the CUDA driver is too old");
+  const int ordinal = ordinal_of(device, what);
+  const auto check = [&](const char* call, int status) {
+    if (status != 0) throw f.refused(what, call, status);
+  };
+  Functions::Handle handle = 0;
+  const auto fd = static_cast<std::uintptr_t>(memory.get());
+  check("cuMemImportFromShareableHandle",
+        f.import_handle(&handle, reinterpret_cast<void*>(fd), kFileDescriptor));
+  Functions::Address address = 0;
+  int status = f.reserve(&address, size, 0, 0, 0);
+  if (status != 0) f.release(handle);
+  check("cuMemAddressReserve", status);
+  status = f.map(address, size, 0, handle, 0);
+  f.release(handle);  // the mapping keeps the memory
+  if (status != 0) f.free_address(address, size);
+  check("cuMemMap", status);
+  std::shared_ptr<std::byte> mapped(reinterpret_cast<std::byte*>(address),
+                                    [functions = functions_, size](std::byte* at) {
+                                      const auto mapping = reinterpret_cast<std::uintptr_t>(at);
+                                      functions->unmap(mapping, size);
+                                      functions->free_address(mapping, size);
+                                    });
+  const Functions::Access access{kOnDevice, ordinal};
+  check("cuMemSetAccess", f.set_access(address, size, &access, 1));
+  return mapped;
+}
+
+void CudaMemory::enter(const Device& device) const {
+  const std::string what = "the CUDA context of device " + device.id;
+  Functions& f = *functions_;
+  if (!f.find_mapping()) throw Error(ErrorKind::unsupported, what + ": the CUDA driver is too old");
+  void* context = nullptr;
+  int status = f.retain_context(&context, ordinal_of(device, what));
+  if (status != 0) throw f.refused(what, "cuDevicePrimaryCtxRetain", status);
+  status = f.set_context(context);
+  if (status != 0) throw f.refused(what, "cuCtxSetCurrent", status);
 }
 
 }  // namespace mgpu

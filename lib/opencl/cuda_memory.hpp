@@ -4,6 +4,7 @@
 // explains how and why it is used.
 #pragma once
 
+#include <cstddef>
 #include <memory>
 #include <string>
 
@@ -49,11 +50,20 @@ class CudaMemory {
   // store there while they run, which they do not in OpenCL's own pinned memory.
   FileDescriptor make_on_host(Bytes size) const;
 
+  // Maps memory that make() returned for the device to an address that libraries over CUDA take,
+  // for as long as a copy of the result exists. Throws Error(unsupported).
+  std::shared_ptr<std::byte> map(const FileDescriptor& memory, const Device& device,
+                                 Bytes size) const;
+  // Makes the device's primary context current in this thread, which such libraries need, and
+  // creates it. Throws Error(unsupported).
+  void enter(const Device& device) const;
+
  private:
   struct Functions;
+  int ordinal_of(const Device& device, const std::string& what) const;
   FileDescriptor make(const std::string& what, int location_type, int location, Bytes size) const;
   explicit CudaMemory(std::unique_ptr<Functions> functions);
-  std::unique_ptr<Functions> functions_;
+  std::shared_ptr<Functions> functions_;  // mappings need them, too
 };
 
 }  // namespace mgpu

@@ -25,6 +25,9 @@ struct NodeRecord {
   // nodes.
   std::optional<ClockOffset> begin, end;
   std::optional<std::string> lost;  // why the node failed; none: it did not
+  // Memory from which it sends data of exchanges to other nodes, "device" or "host", and why it is
+  // the host's. Empty: it exchanged nothing with them.
+  std::string exchange_memory{}, exchange_memory_reason{};
 };
 
 struct ClusterRecord {

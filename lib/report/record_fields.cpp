@@ -946,7 +946,14 @@ const Description<NodeRecord>& description<NodeRecord>() {
            "the clock of node 0 minus its own, when the run began, lies between these "
            "two; null: not known"),
        field<&NodeRecord::end>("offset_end_ns", "the same after the last group"),
-       field<&NodeRecord::lost>("lost", "why it was lost; null: it was not")}};
+       field<&NodeRecord::lost>("lost", "why it was lost; null: it was not"),
+       field<&NodeRecord::exchange_memory>(
+           "exchange_memory",
+           "memory from which it handed data of exchanges with other nodes to the library: device, "
+           "or host; absent: it exchanged none")
+           .if_any(),
+       field<&NodeRecord::exchange_memory_reason>("exchange_memory_reason", "why it is the host's")
+           .if_any()}};
   return kNode;
 }
 

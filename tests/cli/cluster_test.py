@@ -461,6 +461,27 @@ class Rounds(RanksCase):
                     self.gives_what_one_process_gives(mpi, words,
                             "resident" if mpi == "openmpi" else "end-to-end")
 
+    def test_data_goes_from_memory_of_devices_where_mpi_takes_it_and_the_record_says_so(self):
+        words = ["stencil", "--size", "700", "--iterations", "4", "-s", "equal", "--mode", "resident",
+                 "-n", "1", "--warmup", "0"]
+        for number, mpi in enumerate(launchers()):
+            outcomes = []
+            for taken, memory in (("yes", "device"), ("no", "host"), (None, "host")):
+                if taken is None and mpi not in share_of(number):
+                    continue
+                with self.subTest(f"{mpi}: {taken}"):
+                    env = {"MGPU_MPI_DEVICE_MEMORY": taken} if taken else {}
+                    report, _ = self.run_of(mpi, *words, name=f"{mpi}-{taken}.json", env=env)
+                    self.assert_schema(self.folder / f"{mpi}-{taken}.json", "result")
+                    for node in report["cluster"]["nodes"]:
+                        self.assertEqual(node["exchange_memory"], memory)
+                        self.assertEqual("exchange_memory_reason" in node, memory == "host")
+                        if memory == "host":
+                            self.assertIn("MGPU_MPI_DEVICE_MEMORY is no" if taken else
+                                          "device memory", node["exchange_memory_reason"])
+                    outcomes.append(outcome(report))
+            self.assertEqual(outcomes, outcomes[:1] * len(outcomes))
+
     @binary.thorough
     def test_ranks_with_two_devices_each_give_what_one_process_gives(self):
         words = ROUNDS[0]

@@ -63,6 +63,47 @@ int cuMemExportToShareableHandle(void* to, unsigned long long handle, int, unsig
   return 0;
 }
 int cuMemRelease(unsigned long long) { return 0; }
+
+// A handle of imported memory is a file descriptor; addresses are those of this process.
+struct FakeAccess {
+  int location_type, location_id, flags;
+};
+int cuMemImportFromShareableHandle(unsigned long long* handle, void* fd, int type) {
+  *handle = reinterpret_cast<unsigned long long>(fd);
+  return type == 1 ? 0 : kUnknown;
+}
+int cuMemAddressReserve(unsigned long long* address, std::size_t size, std::size_t,
+                        unsigned long long, unsigned long long) {
+  void* const at = mmap(nullptr, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  *address = reinterpret_cast<unsigned long long>(at);
+  return at == MAP_FAILED ? kOutOfMemory : 0;
+}
+int cuMemMap(unsigned long long address, std::size_t size, std::size_t offset,
+             unsigned long long handle, unsigned long long) {
+  return mmap(reinterpret_cast<void*>(address), size, PROT_NONE, MAP_SHARED | MAP_FIXED,
+              static_cast<int>(handle), static_cast<off_t>(offset)) == MAP_FAILED
+             ? kUnknown
+             : 0;
+}
+int cuMemSetAccess(unsigned long long address, std::size_t size, const FakeAccess* access,
+                   std::size_t count) {
+  if (count != 1 || access->location_type != 1 || access->flags != 3) return kUnknown;
+  if (access->location_id == 2) return kNotSupported;
+  return mprotect(reinterpret_cast<void*>(address), size, PROT_READ | PROT_WRITE) == 0 ? 0
+                                                                                       : kUnknown;
+}
+int cuMemUnmap(unsigned long long address, std::size_t size) {
+  return mprotect(reinterpret_cast<void*>(address), size, PROT_NONE) == 0 ? 0 : kUnknown;
+}
+int cuMemAddressFree(unsigned long long address, std::size_t size) {
+  return munmap(reinterpret_cast<void*>(address), size) == 0 ? 0 : kUnknown;
+}
+int cuDevicePrimaryCtxRetain(void** context, int device) {
+  static int contexts[3];
+  *context = &contexts[device];
+  return device == 2 ? kNotSupported : 0;
+}
+int cuCtxSetCurrent(void* context) { return context != nullptr ? 0 : kUnknown; }
 int cuGetErrorName(int status, const char** name) {
   *name = status == kOutOfMemory    ? "CUDA_ERROR_OUT_OF_MEMORY"
           : status == kNotSupported ? "CUDA_ERROR_NOT_SUPPORTED"

@@ -39,7 +39,15 @@ class FakePeers::End final : public FakePeer {
       if (size == 0) return;  // an empty message is a signal
       const auto sends = [this, source = data_of(from).subspan(offset, size), to, to_offset,
                           memory = static_cast<const NumberedMemory&>(into).number()] {
-        group_.elsewhere_.send({self_, to, memory, to_offset, source});
+        PeerParcel parcel{self_, to, memory, to_offset, source};
+        // Later commands may change the source: it is copied to memory of the device from which it
+        // is sent.
+        if (!group_.elsewhere_.why_no_device_memory) {
+          const auto kept = std::make_shared<std::vector<std::byte>>(source.begin(), source.end());
+          parcel.bytes = *kept;
+          parcel.sent = [kept] { std::fill(kept->begin(), kept->end(), std::byte{0xee}); };
+        }
+        group_.elsewhere_.send(parcel);
       };
       return device().put_elsewhere(sends, size, {to, path(to), false}, link(to));
     }

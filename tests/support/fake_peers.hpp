@@ -38,6 +38,9 @@ class FakePeers final : public PartOfGroup {
   void dissolve() override;
   void check(DeviceIndex device) override;
   DeviceIndex awaited_by(DeviceIndex device) override;
+  std::optional<std::string> why_through_host() const override {
+    return elsewhere_.why_no_device_memory;
+  }
   void arrive(DeviceIndex from, DeviceIndex to, Buffer* into, Bytes offset,
               std::span<const std::byte> bytes, std::shared_ptr<const void> owner) override;
 

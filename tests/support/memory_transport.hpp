@@ -15,12 +15,17 @@ namespace mgpu::test {
 
 class MemoryNetwork {
  public:
-  explicit MemoryNetwork(RankNumber ranks) : inboxes_(ranks), dead_(ranks), aborted_with_(-1) {}
+  explicit MemoryNetwork(RankNumber ranks, bool takes_device_memory = false)
+      : inboxes_(ranks),
+        dead_(ranks),
+        aborted_with_(-1),
+        takes_device_memory_(takes_device_memory) {}
 
   std::unique_ptr<Transport> transport(RankNumber rank) {
     return std::make_unique<End>(*this, rank);
   }
   void kill(RankNumber rank) { dead_[rank] = true; }  // it then neither sends nor receives
+  std::uint64_t sent_in_place() const { return sent_in_place_; }  // bytes from memory of devices
   int aborted_with() const { return aborted_with_; }  // exit code of the abort; -1: none
 
  private:
@@ -34,6 +39,17 @@ class MemoryNetwork {
       const std::lock_guard lock(network_.mutex_);
       if (!network_.dead_[rank_] && !network_.dead_[to])
         network_.inboxes_[to].emplace_back(rank_, std::move(message));
+    }
+    void send(RankNumber to, Message head, SentInPlace rest) override {
+      if (rest.begin) rest.begin();
+      head.insert(head.end(), rest.bytes.begin(), rest.bytes.end());
+      network_.sent_in_place_ += rest.bytes.size();
+      rest.sent();
+      send(to, std::move(head));
+    }
+    std::optional<std::string> why_no_device_memory() const override {
+      return network_.takes_device_memory_ ? std::nullopt
+                                           : std::optional<std::string>("memory takes none");
     }
     bool progress(const std::function<void(RankNumber, Message)>& deliver) override {
       std::deque<std::pair<RankNumber, Message>> come;
@@ -58,6 +74,8 @@ class MemoryNetwork {
   std::vector<std::deque<std::pair<RankNumber, Message>>> inboxes_;
   std::vector<std::atomic<bool>> dead_;
   std::atomic<int> aborted_with_;
+  const bool takes_device_memory_;
+  std::atomic<std::uint64_t> sent_in_place_ = 0;
 };
 
 }  // namespace mgpu::test

@@ -1,6 +1,9 @@
 // The plug-in. It is compiled once per MPI whose headers are installed, into a shared object of its
 // own (cmake/cluster.cmake).
 #include <mpi.h>
+#ifdef OPEN_MPI
+#include <mpi-ext.h>
+#endif
 
 #include <cstring>
 
@@ -77,10 +80,21 @@ int over(void* transfer) {
 
 int end() { return MPI_Finalize() == MPI_SUCCESS ? 0 : -1; }
 
+// Both libraries have the same query, whose answer covers UCX, if they are built over it.
+int takes_device_memory() {
+#if (defined(OPEN_MPI) && defined(MPIX_CUDA_AWARE_SUPPORT)) || \
+    (defined(MPICH_NUMVERSION) && MPICH_NUMVERSION >= 40000000)
+  return MPIX_Query_cuda_support() == 1 ? 1 : 0;
+#else
+  return -1;
+#endif
+}
+
 void abort_all(int code) { MPI_Abort(MPI_COMM_WORLD, code); }
 
 constexpr mgpu_cluster_plugin kTable = {
-    MGPU_CLUSTER_PLUGIN_VERSION, begin, library, send, waiting, receive, over, end, abort_all};
+    MGPU_CLUSTER_PLUGIN_VERSION, begin,    library, send, waiting, receive, over, end,
+    takes_device_memory,         abort_all};
 
 }  // namespace
 

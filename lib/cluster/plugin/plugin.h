@@ -8,7 +8,7 @@
 extern "C" {
 #endif
 
-#define MGPU_CLUSTER_PLUGIN_VERSION 1
+#define MGPU_CLUSTER_PLUGIN_VERSION 2
 
 struct mgpu_cluster_plugin {
   int version; /* MGPU_CLUSTER_PLUGIN_VERSION */
@@ -24,6 +24,8 @@ struct mgpu_cluster_plugin {
   void* (*receive)(int from, void* into, int size); /* the oldest from `from` */
   int (*over)(void* transfer); /* 1: it has ended, and is forgotten; 0: not yet; -1: it failed */
   int (*end)(void);            /* leaves the job when all have called it */
+  /* Tells whether send() takes CUDA device memory. 1: yes; 0: no; -1: the library cannot be asked. */
+  int (*takes_device_memory)(void);
   void (*abort)(int code);     /* ends the processes of all ranks, this one too */
 };
 

@@ -16,7 +16,7 @@ using test::device_of;
 
 // Four devices of three ranks: ranks 0 and 1 have one each, rank 2 has two.
 struct FourOfThreeRanks {
-  FourOfThreeRanks() {
+  explicit FourOfThreeRanks(bool takes_device_memory = false) : network(3, takes_device_memory) {
     cluster = test::join_as(0, network, {device_of(0, 1e9)}, test::collective_kernels());
     backend = cluster->backend();
     for (const Device& device : backend->enumerate().devices) {
@@ -32,7 +32,7 @@ struct FourOfThreeRanks {
     others.join();
   }
 
-  test::MemoryNetwork network{3};
+  test::MemoryNetwork network;
   test::OtherRanks others{network,
                           {{device_of(1, 1e9)}, {device_of(2, 1e9), device_of(2, 1e9, "0:1")}},
                           test::collective_kernels()};
@@ -71,6 +71,25 @@ TEST_CASE("every collective between devices of several ranks equals a plain loop
   }
   ranks.leave(0);
   CHECK(ranks.others.said().empty());
+}
+
+TEST_CASE("data goes from memory of devices if the library takes it, and the record says which") {
+  for (const bool takes : {true, false}) {
+    FourOfThreeRanks ranks(takes);
+    {
+      test::Connected connected(*ranks.backend, ranks.open, 4, {}, 8 << 10);
+      const CollectiveCall call{Collective::all_gather, Element::f64, Reduction::sum, 1000, {}};
+      CHECK(connected.right(call, 5, false, 0, 3));
+      CHECK((ranks.network.sent_in_place() > 0) == takes);
+    }
+    const auto record = ranks.backend->cluster();
+    REQUIRE(record);
+    for (const NodeRecord& node : record->nodes) {
+      CHECK(node.exchange_memory == (takes ? "device" : "host"));
+      CHECK(node.exchange_memory_reason == (takes ? "" : "memory takes none"));
+    }
+    ranks.leave(0);
+  }
 }
 
 TEST_CASE("who waits for a device of a rank that is lost goes on, and says which it was") {

@@ -60,6 +60,10 @@ TEST_CASE("MGPU_MPI takes another MPI or none, and MGPU_MPI_PATIENCE how long si
   CHECK_THROWS_WITH_AS(with("MGPU_MPI", "lam"), doctest::Contains("\"lam\""), Error);
   CHECK(with("MGPU_MPI_PATIENCE", "2s")->times.silence == std::chrono::seconds(2));
   CHECK_THROWS_AS(with("MGPU_MPI_PATIENCE", "long"), Error);
+  CHECK_FALSE(with("MGPU_MPI_PATIENCE", "2s")->device_memory);
+  CHECK(with("MGPU_MPI_DEVICE_MEMORY", "yes")->device_memory == true);
+  CHECK(with("MGPU_MPI_DEVICE_MEMORY", "no")->device_memory == false);
+  CHECK_THROWS_AS(with("MGPU_MPI_DEVICE_MEMORY", "maybe"), Error);
 }
 
 TEST_CASE("a plug-in is beside the program; where there is none, it says what to install") {

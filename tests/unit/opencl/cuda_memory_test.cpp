@@ -48,6 +48,23 @@ TEST_CASE("memory is made on the device of the UUID or the host, in granules, un
   CHECK(size_of(cuda.memory->make_on_host(100).get()) == 2 << 20);
 }
 
+TEST_CASE(
+    "memory of a device has an address, at which its contents are, for as long as it is held") {
+  const CudaMemory::Loaded cuda = CudaMemory::load(fake_cuda_library());
+  REQUIRE(cuda.memory);
+  const Device device = cuda_device("8a000000-0000-0000-0000-000000000000");
+  const Bytes size = 2 << 20;
+  const FileDescriptor made = cuda.memory->make(device, size);
+  const std::shared_ptr<std::byte> mapped = cuda.memory->map(made, device, size);
+  const char word[] = "device";
+  REQUIRE(::pwrite(made.get(), word, sizeof word, 4096) == sizeof word);
+  CHECK(std::string_view(reinterpret_cast<const char*>(mapped.get()) + 4096) == word);
+  CHECK_NOTHROW(cuda.memory->enter(device));
+  const Device other = cuda_device("8a000000-0000-0000-0000-000000000002");
+  CHECK(has(thrown_by([&] { cuda.memory->map(made, other, size); }).what(), "cuMemSetAccess"));
+  CHECK(has(thrown_by([&] { cuda.memory->enter(other); }).what(), "cuDevicePrimaryCtxRetain"));
+}
+
 TEST_CASE("what a device cannot do says so: none of that UUID, no memory left, no export") {
   const CudaMemory::Loaded cuda = CudaMemory::load(fake_cuda_library());
   REQUIRE(cuda.memory);
