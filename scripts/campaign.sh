@@ -12,7 +12,7 @@ usage: campaign.sh [OPTION]... DIR
   --program FILE    the mgpu-bench to run (default: build/release/mgpu-bench)
   --devices SEL     the devices, as run -d takes them (default: gpu)
   --sub-devices N   split each CPU among them into N
-  --counts N,..     with so many of them (default: 1, 2, 4, 8, as far as there are devices)
+  --counts N,..     with so many of them (default: 1, 2, 3, 4, 8, as far as there are devices)
   --suites NAME,..  of these suites only (default: all)
   --parts NAME,..   these parts only: calibrate, links, headline, strategies, scaling, slow (default: all, in this order)
   --limit TIME      interrupt what runs after so long, as timeout takes it (default: 8m); exit code 4: call again
@@ -63,7 +63,7 @@ set_of=(-d "$devices" "${split[@]}")
 there=$("$program" devices "${set_of[@]}" --json | python3 -c 'import json, sys; print(len(json.load(sys.stdin)["devices"]))')
 if [[ -z $counts ]]; then
   counts=1
-  for count in 2 4 8; do ((count > there)) || counts+=,$count; done
+  for count in 2 3 4 8; do ((count > there)) || counts+=,$count; done
 fi
 most=${counts##*,}
 known=$("$program" list suites --json | python3 -c 'import json, sys; print(*(s["name"] for s in json.load(sys.stdin)["suites"]))')
