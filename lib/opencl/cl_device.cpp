@@ -107,7 +107,7 @@ void ClDevice::begin_series(unsigned count) {
 }
 
 void ClDevice::begin_side_by_side(unsigned count) {
-  beside_.clear();  // those of a group in which a launch failed
+  fork_.clear();
   // As for a series; launches then follow each other.
   left_beside_ = count > 1 && !slow_down().handicap().stalls() ? count : 0;
 }
@@ -116,25 +116,32 @@ void ClDevice::begin_side_by_side(unsigned count) {
 // the compute queue waits for all of them. A queue is flushed before another waits for its events.
 void ClDevice::launch_beside(ClKernel& kernel, const Grid& grid) {
   constexpr std::size_t most_queues = 8;
-  const std::size_t number = beside_.size() % most_queues;
-  if (beside_.empty()) {
+  std::vector<cl::Event>& beside = batches_.back().beside;
+  if (fork_.empty()) {
     if (const auto* uploads = dependency(CommandKind::compute))
       queues_[1].enqueueBarrierWithWaitList(uploads, nullptr);
-    fork_.assign(1, cl::Event());
-    queues_[1].enqueueMarkerWithWaitList(nullptr, &fork_.front());
+    cl::Event fork;
+    queues_[1].enqueueMarkerWithWaitList(nullptr, &fork);
+    fork_.assign(1, std::move(fork));
     flush();
+    first_beside_ = beside.size();
     names_beside_.clear();
   }
+  const std::size_t number = (beside.size() - first_beside_) % most_queues;
   if (number == side_queues_.size())
     side_queues_.emplace_back(context_, device_, CL_QUEUE_PROFILING_ENABLE);
-  enqueue(side_queues_[number], kernel, grid, &fork_, &beside_.emplace_back());
+  cl::Event event;
+  enqueue(side_queues_[number], kernel, grid, &fork_, &event);
+  beside.push_back(std::move(event));
   side_queues_[number].flush();
   names_beside_ += (names_beside_.empty() ? "" : "|") + kernel.name().text();
   if (--left_beside_ > 0) return;
+  const std::vector<cl::Event> group(beside.begin() + static_cast<std::ptrdiff_t>(first_beside_),
+                                     beside.end());
   cl::Event joined;
-  queues_[1].enqueueBarrierWithWaitList(&beside_, &joined);
-  record(CommandKind::compute, std::move(joined), Name(names_beside_), 0).first = beside_.front();
-  beside_.clear();
+  queues_[1].enqueueBarrierWithWaitList(&group, &joined);
+  record(CommandKind::compute, std::move(joined), Name(names_beside_), 0).first = group.front();
+  fork_.clear();
 }
 
 void ClDevice::enqueue(const cl::CommandQueue& queue, ClKernel& kernel, const Grid& grid,
@@ -177,6 +184,7 @@ void ClDevice::launch(Kernel& kernel, const Grid& asked, std::span<const KernelA
     pending.key = key;
     pending.first = std::exchange(series_began_, {});
   } catch (const cl::Error& error) {
+    left_beside_ = 0;
     throw cl_failure("kernel " + object.name().text() + " on " + facts_.id, error.err());
   }
 }
@@ -297,6 +305,10 @@ bool ClDevice::complete(BatchId batch) {
         throw cl_failure("a command on " + facts_.id + " " + facts_.name + " failed", status);
       if (status != CL_COMPLETE) return false;
     }
+    // A barrier may end well although a launch that it waits for failed.
+    for (const cl::Event& event : find(batch).beside)
+      if (const cl_int status = status_of(event); status < 0)
+        throw cl_failure("a command on " + facts_.id + " " + facts_.name + " failed", status);
     if (find(batch).expected > 0) return false;
     for (std::size_t queue = 0; queue < last.size(); ++queue) {
       if (latest_[queue]() == last[queue]()) latest_[queue] = cl::Event();

@@ -121,6 +121,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
     bool first_launch = false;  // it contains a kernel that the driver may compile now
     std::vector<Pending> commands;
     std::array<cl::Event, 3> last;  // last command in each queue; null: none there
+    std::vector<cl::Event> beside;  // launches side by side
   };
 
   struct Handles;  // everything that OpenCL counts references of
@@ -198,10 +199,12 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   unsigned left_of_series_ = 0;  // launches still to come
   cl::Event series_began_;       // first launch of the series; null: still to come, or no series
   // Launches side by side: those still to come; the queues that they use in turn; the event that
-  // all of them wait for, their events, and their names so far.
+  // all of them wait for, or none before the first; where their events begin in Batch::beside; and
+  // their names so far.
   unsigned left_beside_ = 0;
   std::vector<cl::CommandQueue> side_queues_;
-  std::vector<cl::Event> fork_, beside_;
+  std::vector<cl::Event> fork_;
+  std::size_t first_beside_ = 0;
   std::string names_beside_;
   ClSlowDown slow_down_;
   ClStalls stalls_;

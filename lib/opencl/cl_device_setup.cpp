@@ -135,10 +135,8 @@ void ClDevice::close() noexcept {
     state_->memory.keep(false);
     handles->kept = evict_to(0);
     handles->events = std::exchange(aside_, {});
-    for (auto* const events : {&fork_, &beside_})
-      handles->events.insert(handles->events.end(), events->begin(), events->end());
+    handles->events.insert(handles->events.end(), fork_.begin(), fork_.end());
     fork_.clear();
-    beside_.clear();
     handles->latest = std::exchange(latest_, {});
     handles->batches = std::exchange(batches_, {});
     handles->slow_down = std::exchange(slow_down_, {});
@@ -174,7 +172,8 @@ bool ClDevice::drained() {
     flush();
     const bool all = std::all_of(aside_.begin(), aside_.end(), over) &&
                      std::all_of(batches_.begin(), batches_.end(), [&](const Batch& batch) {
-                       return std::all_of(batch.last.begin(), batch.last.end(), over);
+                       return std::all_of(batch.last.begin(), batch.last.end(), over) &&
+                              std::all_of(batch.beside.begin(), batch.beside.end(), over);
                      });
     if (all) {
       aside_.clear();

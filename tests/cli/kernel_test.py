@@ -304,6 +304,13 @@ class Runs(Kernel):
                                    ["centre", "energy", "crossings", "peak", "score"]])
         self.assertEqual(*(run["verify"]["digest"] for run in runs))
 
+    def test_a_stage_that_fails_next_to_others_is_a_fault_of_its_device(self):
+        result = self.good("run", "--kernel", "graph", *binary.ONE_DEVICE, *RESIDENT, "-q", "-n", 5,
+                           "--size", 64, "-s", "single", "-o", self.folder / "r.json",
+                           env={"OPENCL_LAYERS": os.environ["MGPU_FAULT_LAYER"],
+                                "MGPU_FAULT_SCRIPT": "call=launch kernel=peak nth=6 do=fail:-5"})
+        self.assertIn("failed: CL_OUT_OF_RESOURCES", result.err)
+
     def test_stages_without_an_order_that_share_what_one_writes_are_refused(self):
         toml, cl = ((EXAMPLES / "graph" / f"graph.{kind}").read_text() for kind in ("toml", "cl"))
         toml = toml.replace('after = ["energy", "crossings", "peak"]', 'after = ["energy", "peak"]')
