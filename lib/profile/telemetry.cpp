@@ -127,13 +127,11 @@ std::vector<TelemetryReading> readings_of_sample(const TelemetryTrack& track,
 }
 
 const TelemetryReading* throttling_begun(const TelemetryTrack& track, const TimeWindow& sample) {
-  const TelemetryReading* before = nullptr;
-  for (const TelemetryReading& reading : track.readings) {
-    if (reading.at > sample.end) break;
-    if (reading.at >= sample.begin && reading.throttle != 0)
-      return before != nullptr && before->throttle == 0 ? &reading : nullptr;
-    before = &reading;
-  }
+  const Readings all(track.readings);
+  for (auto reading = first_from(all, sample.begin);
+       reading != all.end() && reading->at <= sample.end; ++reading)
+    if (reading->throttle != 0)
+      return reading != all.begin() && (reading - 1)->throttle == 0 ? &*reading : nullptr;
   return nullptr;
 }
 

@@ -223,6 +223,7 @@ void add_adaptations(const RunGroup& group, std::vector<std::string>& remarks) {
     }
     for (const auto& [what, answers] : changes) {
       const std::size_t answered = answers.latencies.size();
+      if (answered == 0 && what.second != kSlowDownCause) continue;  // the row's warning says it
       const std::string where =
           answered == 0 || answered == answers.changes
               ? fmt::format("{} sample{}", answers.changes, answers.changes == 1 ? "" : "s")
