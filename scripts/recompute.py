@@ -458,7 +458,7 @@ def main():
     result = json_input.result(given.result)
     check, runs = Check(), []
     capabilities = {device["id"]: device["capability"] for device in result["devices"]}
-    check.memories = {device["id"]: min(device["global_memory_bytes"], device.get("handicap", {}).get("memory_bytes") or math.inf)
+    check.memories = {device["id"]: min(device["global_memory_bytes"], device.get("handicap", {}).get("memory_cap_bytes") or math.inf)
                       for device in result["devices"]}
 
     def all_runs():

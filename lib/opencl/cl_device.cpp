@@ -106,6 +106,48 @@ void ClDevice::begin_series(unsigned count) {
   if (!slow_down().handicap().stalls()) left_of_series_ = count;
 }
 
+void ClDevice::begin_side_by_side(unsigned count) {
+  beside_.clear();  // those of a group in which a launch failed
+  // As for a series; launches then follow each other.
+  left_beside_ = count > 1 && !slow_down().handicap().stalls() ? count : 0;
+}
+
+// The launches wait for a marker in the compute queue, each in a queue of its own, and a barrier in
+// the compute queue waits for all of them. A queue is flushed before another waits for its events.
+void ClDevice::launch_beside(ClKernel& kernel, const Grid& grid) {
+  constexpr std::size_t most_queues = 8;
+  const std::size_t number = beside_.size() % most_queues;
+  if (beside_.empty()) {
+    if (const auto* uploads = dependency(CommandKind::compute))
+      queues_[1].enqueueBarrierWithWaitList(uploads, nullptr);
+    fork_.assign(1, cl::Event());
+    queues_[1].enqueueMarkerWithWaitList(nullptr, &fork_.front());
+    flush();
+    names_beside_.clear();
+  }
+  if (number == side_queues_.size())
+    side_queues_.emplace_back(context_, device_, CL_QUEUE_PROFILING_ENABLE);
+  enqueue(side_queues_[number], kernel, grid, &fork_, &beside_.emplace_back());
+  side_queues_[number].flush();
+  names_beside_ += (names_beside_.empty() ? "" : "|") + kernel.name().text();
+  if (--left_beside_ > 0) return;
+  cl::Event joined;
+  queues_[1].enqueueBarrierWithWaitList(&beside_, &joined);
+  record(CommandKind::compute, std::move(joined), Name(names_beside_), 0).first = beside_.front();
+  beside_.clear();
+}
+
+void ClDevice::enqueue(const cl::CommandQueue& queue, ClKernel& kernel, const Grid& grid,
+                       const std::vector<cl::Event>* after, cl::Event* event) {
+  const auto range = [](const std::array<std::size_t, 3>& n) {
+    return cl::NDRange(n[0], n[1], n[2]);
+  };
+  const std::array<std::size_t, 3> none{};
+  queue.enqueueNDRangeKernel(
+      kernel.object(), grid.offset == none ? cl::NullRange : range(grid.offset), range(grid.global),
+      grid.local == none ? cl::NullRange : range(grid.local), after, event);
+}
+
 void ClDevice::launch(Kernel& kernel, const Grid& asked, std::span<const KernelArg> args) {
   auto& object = static_cast<ClKernel&>(kernel);
   const DriverCall inside(this);
@@ -116,17 +158,12 @@ void ClDevice::launch(Kernel& kernel, const Grid& asked, std::span<const KernelA
     const DriverCall launching(this, is_first);
     batches_.back().first_launch |= is_first;
     for (cl_uint index = 0; index < args.size(); ++index) object.set_arg(index, args[index]);
+    if (left_beside_ > 0) return launch_beside(object, grid);
     delay_slice();
     cl::Event event;
     const bool is_timed = left_of_series_ < 2 || series_began_() == nullptr;
-    const auto range = [](const std::array<std::size_t, 3>& n) {
-      return cl::NDRange(n[0], n[1], n[2]);
-    };
-    const std::array<std::size_t, 3> none{};
-    queues_[1].enqueueNDRangeKernel(
-        object.object(), grid.offset == none ? cl::NullRange : range(grid.offset),
-        range(grid.global), grid.local == none ? cl::NullRange : range(grid.local),
-        dependency(CommandKind::compute), is_timed ? &event : nullptr);
+    enqueue(queues_[1], object, grid, dependency(CommandKind::compute),
+            is_timed ? &event : nullptr);
     if (left_of_series_ > 1) {
       --left_of_series_;
       if (is_timed) series_began_ = std::move(event);

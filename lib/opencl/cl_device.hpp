@@ -140,6 +140,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) override;
   void download(Buffer& from, Bytes offset, std::span<std::byte> to) override;
   void begin_series(unsigned count) override;
+  void begin_side_by_side(unsigned count) override;
   void upload_rows(Buffer& to, const std::byte* from, const Rows& rows) override;
   void download_rows(Buffer& from, std::byte* to, const Rows& rows) override;
 
@@ -151,6 +152,9 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void wait_aside(const cl::Event& event, Nanos limit, WaitPolicy look = WaitPolicy::sleep);
   const cl::Program& program(std::string_view file, const std::string& options);
   std::string own_options(const std::string& options) const;
+  void launch_beside(ClKernel& kernel, const Grid& grid);
+  static void enqueue(const cl::CommandQueue& queue, ClKernel& kernel, const Grid& grid,
+                      const std::vector<cl::Event>* after, cl::Event* event);
   Pending& record(CommandKind kind, cl::Event event, Name label, Bytes bytes, cl::Event since = {});
   Pending& record(Batch& batch, std::size_t queue, CommandKind kind, cl::Event event, Name label,
                   Bytes bytes, cl::Event since);
@@ -193,6 +197,12 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   bool in_slice_ = false, delayed_ = false;
   unsigned left_of_series_ = 0;  // launches still to come
   cl::Event series_began_;       // first launch of the series; null: still to come, or no series
+  // Launches side by side: those still to come; the queues that they use in turn; the event that
+  // all of them wait for, their events, and their names so far.
+  unsigned left_beside_ = 0;
+  std::vector<cl::CommandQueue> side_queues_;
+  std::vector<cl::Event> fork_, beside_;
+  std::string names_beside_;
   ClSlowDown slow_down_;
   ClStalls stalls_;
   ClPeer* peer_ = nullptr;  // null: the device is in no group

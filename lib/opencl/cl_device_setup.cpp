@@ -55,6 +55,7 @@ struct ClDevice::Handles {
   bool pocl = false;
   cl::Context context;
   std::array<cl::CommandQueue, 3> queues;
+  std::vector<cl::CommandQueue> side_queues;
   std::vector<ClBuiltProgram> programs;
   cl::Buffer probe_buffer;
   std::vector<cl::Buffer> kept;
@@ -128,11 +129,16 @@ void ClDevice::close() noexcept {
     auto handles = std::make_shared<Handles>();
     handles->context = std::exchange(context_, {});
     handles->queues = std::exchange(queues_, {});
+    handles->side_queues = std::exchange(side_queues_, {});
     handles->programs = std::exchange(programs_, {});
     handles->probe_buffer = std::exchange(probe_buffer_, {});
     state_->memory.keep(false);
     handles->kept = evict_to(0);
     handles->events = std::exchange(aside_, {});
+    for (auto* const events : {&fork_, &beside_})
+      handles->events.insert(handles->events.end(), events->begin(), events->end());
+    fork_.clear();
+    beside_.clear();
     handles->latest = std::exchange(latest_, {});
     handles->batches = std::exchange(batches_, {});
     handles->slow_down = std::exchange(slow_down_, {});

@@ -29,7 +29,7 @@ constexpr const char* kTie =
 constexpr double kNoLonger = 0.001;
 constexpr std::uint64_t kUnitsOfRule = 10'000;  // per device
 constexpr std::uint64_t kMostOfRule = 4;        // devices
-constexpr double kNoDifference = 0.01;  // smaller differences are not mentioned
+constexpr double kNoDifference = 0.01;          // smaller differences are not mentioned
 // Largest number of devices that is simulated: a sample of 1,024 takes 40 ms if shares are fixed,
 // and seconds otherwise.
 constexpr std::size_t kManyDevices = 64;

@@ -17,7 +17,8 @@ class Rebalancer {
   Rebalancer(const PlanRequest& request, std::vector<Items> shares);
 
   // Returns the number of completed iterations at the next rebalancing point after `after`: 4, 8,
-  // 16 and so on. None: there are no further ones.
+  // 16 and so on, but at most 50 ms later than the point before, as far as times are known. None:
+  // there are no further ones.
   std::optional<std::uint32_t> next_rebalance(std::uint32_t after);
   // Rebalances. `busy`: each device's busy times of the last iterations before the rebalancing
   // point; none if it has no share. Returns the new shares; none: they stay as they are, also if

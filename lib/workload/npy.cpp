@@ -1,7 +1,9 @@
 // Parses the header's dictionary in the form that NumPy writes: single quotes, keys in any order.
 #include "lib/workload/npy.hpp"
 
+#include <algorithm>
 #include <charconv>
+#include <cstring>
 #include <fstream>
 #include <functional>
 #include <numeric>
@@ -25,13 +27,14 @@ Error bad(const Named& named, const std::string& why) {
   return Error(
       ErrorKind::input,
       named.option + (" " + named.file.string()) + ": " + why + "; expected: .npy of " +
-          (named.least == 2 ? "two" : "one to three") + " dimensions, C order, " +
+          (named.least == 2 ? "two dimensions, " : "one to three dimensions, three in C order, ") +
           (named.numbers == NpyNumbers::int32 ? "int32 (<i4)" : "float32 (<f4) or float64 (<f8)"));
 }
 
 struct Header {
   NpyArray array;
-  Bytes data = 0;  // offset of the elements
+  bool columns_first = false;  // two dimensions in Fortran order
+  Bytes data = 0;              // offset of the elements
   std::uint64_t rows() const {
     return std::accumulate(array.extents.begin(), array.extents.end() - 1, std::uint64_t{1},
                            saturating_multiply);
@@ -69,8 +72,9 @@ std::vector<std::uint64_t> counts_in(std::string_view text) {
   return counts;
 }
 
-NpyArray parse_dictionary(const Named& named, std::string_view text) {
-  NpyArray array;
+Header parse_dictionary(const Named& named, std::string_view text) {
+  Header header;
+  NpyArray& array = header.array;
   const std::string_view type = value_of(text, "descr"), order = value_of(text, "fortran_order"),
                          extent = value_of(text, "shape");
   const bool real = named.numbers == NpyNumbers::real;
@@ -81,8 +85,8 @@ NpyArray parse_dictionary(const Named& named, std::string_view text) {
   } else {
     throw bad(named, "elements of type " + std::string(type.substr(0, type.find_first_of(",}"))));
   }
-  if (!order.starts_with("False"))
-    throw bad(named, order.starts_with("True") ? "Fortran order" : "no order");
+  const bool fortran = order.starts_with("True");
+  if (!fortran && !order.starts_with("False")) throw bad(named, "no order");
   array.extents = counts_in(extent);
   const std::string said = "shape " + in_quotes(extent.substr(0, extent.find(')') + 1));
   if (array.extents.size() < named.least || array.extents.size() > named.most)
@@ -91,7 +95,9 @@ NpyArray parse_dictionary(const Named& named, std::string_view text) {
       array.extents.size() < 3 ? std::uint64_t{1} << 31 : std::uint64_t{1} << 20;
   for (const std::uint64_t count : array.extents)
     if (count > most) throw bad(named, said + " is too large");
-  return array;
+  if (fortran && array.extents.size() == 3) throw bad(named, said + " in Fortran order");
+  header.columns_first = fortran && array.extents.size() == 2;
+  return header;
 }
 
 Header read_header(const Named& named) {
@@ -112,7 +118,8 @@ Header read_header(const Named& named) {
   std::string text(static_cast<std::size_t>(std::min(length, longest)), '\0');
   in.read(text.data(), static_cast<std::streamsize>(text.size()));
   if (!in || length > longest) throw bad(named, "its header is cut off");
-  Header header{parse_dictionary(named, text), begin + length};
+  Header header = parse_dictionary(named, text);
+  header.data = begin + length;
   std::error_code error;
   const Bytes size = std::filesystem::file_size(file, error);
   const NpyShape shape = header.shape();
@@ -123,6 +130,23 @@ Header read_header(const Named& named) {
                          " x " + std::to_string(shape.columns) + " matrix");
   }
   return header;
+}
+
+// Reads the columns that follow, a few at a time, into the rows of `to`.
+void read_columns(std::istream& in, const NpyShape& shape, std::span<std::byte> to) {
+  constexpr Bytes enough = Bytes{16} << 20;
+  const Bytes element = shape.element, column = shape.rows * element, row = shape.columns * element;
+  if (to.empty()) return;
+  const std::uint64_t at_once = std::clamp<std::uint64_t>(enough / column, 1, shape.columns);
+  std::vector<std::byte> columns(at_once * column);
+  for (std::uint64_t first = 0; first < shape.columns && in; first += at_once) {
+    const std::uint64_t count = std::min(at_once, shape.columns - first);
+    in.read(reinterpret_cast<char*>(columns.data()), static_cast<std::streamsize>(count * column));
+    for (std::uint64_t i = 0; i < shape.rows; ++i)
+      for (std::uint64_t j = 0; j < count; ++j)
+        std::memcpy(to.data() + i * row + (first + j) * element,
+                    columns.data() + j * column + i * element, element);
+  }
 }
 
 }  // namespace
@@ -146,7 +170,11 @@ void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::spa
     throw bad(named, "its shape has changed");
   std::ifstream in(file, std::ios::binary);
   in.seekg(static_cast<std::streamoff>(header.data));
-  in.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size()));
+  if (header.columns_first) {
+    read_columns(in, shape, to);
+  } else {
+    in.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size()));
+  }
   if (!in) throw bad(named, "cannot be read to its end");
 }
 

@@ -1,7 +1,7 @@
 // Reads and writes arrays in NumPy's .npy format
-// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html): C order, little-endian
-// float32, float64 or int32; matrices, and arrays of up to three dimensions. Suites use it for
-// --input and --save-data.
+// (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html): little-endian float32,
+// float64 or int32; matrices in C or Fortran order, and arrays of up to three dimensions in C
+// order. Suites use it for --input and --save-data.
 #pragma once
 
 #include <cstddef>
@@ -39,7 +39,8 @@ struct NpyArray {
 // Returns the extents in the header of an array of one to three dimensions, with the same checks.
 NpyArray read_npy_array(const std::filesystem::path& file, const char* option = "--input");
 
-// Reads the elements, row by row, into `to`, which has shape.bytes(). The first two of three
+// Reads the elements, row by row, into `to`, which has shape.bytes(); those of a matrix in Fortran
+// order are transposed. The first two of three
 // dimensions together count as rows; an array of one dimension is one row. Throws Error(input),
 // also if the file's shape has changed since it was read.
 void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::span<std::byte> to,

@@ -107,6 +107,10 @@ class Stream {
   // from the begin of the first to the end of the last; a device may still time each. A time
   // stamp costs the host of an H200 7 us, and the device 2 us.
   virtual void begin_series(unsigned /*count*/) {}
+  // Announces that the next `count` commands are launches that do not depend on each other. The
+  // device may execute them side by side; commands before and after keep their order with all of
+  // them. The timeline then shows one command, whose label names all of them.
+  virtual void begin_side_by_side(unsigned /*count*/) {}
 
   // Copies a rectangle of a larger matrix on either side, row by row unless the device can do
   // better.

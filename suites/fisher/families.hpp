@@ -10,24 +10,39 @@
 namespace mgpu::fisher {
 
 enum class Family {
-  normal,            // (mu, sigma)
-  normal_variance,   // (mu, sigma^2)
-  gamma,             // (shape, rate)
-  gamma_mean,        // (shape, mean)
-  beta,              // (a, b)
-  dirichlet,         // alpha
-  categorical,       // logits
-  categorical_free,  // p_1 .. p_{K-1}; p_K is 1 minus their sum
-  poisson,           // lambda
-  geometric,         // p
-  exponential,       // rate
-  laplace,           // (m, b)
-  binomial           // p, with 10 trials
+  normal,
+  normal_variance,
+  gamma,
+  gamma_mean,
+  beta,
+  dirichlet,
+  categorical,
+  categorical_free,
+  poisson,
+  geometric,
+  exponential,
+  laplace,
+  binomial
 };
 constexpr std::array<std::string_view, 13> family_names{
     "normal",      "normal-variance",  "gamma",   "gamma-mean", "beta",        "dirichlet",
     "categorical", "categorical-free", "poisson", "geometric",  "exponential", "laplace",
     "binomial"};
+// Parameters of a point, for people; the last ones name binomial_trials.
+constexpr std::array<std::string_view, 13> family_parameters{
+    "mu, sigma",
+    "mu, sigma^2",
+    "shape, rate",
+    "shape, mean",
+    "a, b",
+    "alpha_1 .. alpha_K",
+    "K logits, not probabilities",
+    "p_1 .. p_{K-1}, and p_K is 1 minus their sum",
+    "lambda",
+    "p",
+    "rate",
+    "location, scale",
+    "p of 10 trials"};
 constexpr unsigned binomial_trials = 10;
 
 Family family_of(std::string_view name);

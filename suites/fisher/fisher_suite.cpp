@@ -51,6 +51,14 @@ std::unique_ptr<Workload> make(const SuiteParams& params) {
   return std::make_unique<PointsWorkload>(params);
 }
 
+std::string family_help() {
+  std::string help = "Family of --regime closed, with the parameters of a point: ";
+  for (std::size_t i = 0; i < family_names.size(); ++i)
+    help += std::string(i == 0 ? "" : "; ") + std::string(family_names[i]) + " (" +
+            std::string(family_parameters[i]) + ")";
+  return help;
+}
+
 }  // namespace
 
 SuiteInfo fisher_suite() {
@@ -78,7 +86,7 @@ SuiteInfo fisher_suite() {
        "softmax regression (expected Fisher matrix); with models: softmax (categorical, logits), "
        "logistic, or gaussian ((mu, sigma) of each coordinate). auto: scores, softmax",
        {"auto", "scores", "logistic", "softmax", "gaussian"}},
-      {"family", "Family of --regime closed", {family_names.begin(), family_names.end()}},
+      {"family", family_help(), {family_names.begin(), family_names.end()}},
       {"precision", "Type of inputs and sums; an empirical F is always float64", {"fp32", "fp64"}},
       {"dim",
        "Parameters per point (the dimension of F, except for softmax regression); auto: 256 "

@@ -40,6 +40,7 @@ bool belongs(Operation operation, unsigned left, unsigned right) {
   const unsigned l = grade(left), r = grade(right), of_product = grade(left ^ right);
   if (operation == Operation::outer) return of_product == l + r;
   if (operation == Operation::inner) return of_product == (l > r ? l - r : r - l);
+  if (operation == Operation::left_contraction) return l <= r && of_product == r - l;
   return true;
 }
 

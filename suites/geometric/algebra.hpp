@@ -30,7 +30,8 @@ enum class Operation {
   // Parts of a b whose grade is their difference, scalars included (Hestenes' inner product
   // extended to scalars).
   inner,
-  sandwich  // a b ~a, where ~ reverses the order of vectors
+  sandwich,         // a b ~a, where ~ reverses the order of vectors
+  left_contraction  // parts of a b whose grade is the grade of b minus that of a
 };
 
 struct Term {  // plus or minus component `left` of a times `right` of b

@@ -46,9 +46,10 @@ SuiteInfo geometric_suite() {
        {"3,0,0"},
        Kind::text},
       {"op",
-       "Product: geometric; outer (its parts whose grade is the sum of the grades) or inner (their "
-       "difference); or sandwich, a b ~a",
-       {"geometric", "outer", "inner", "sandwich"}},
+       "Product: geometric; its parts whose grade is the sum of the grades (outer), their "
+       "difference (inner, the fat dot: scalars take part, as they do not in Hestenes' inner "
+       "product), or the right grade minus the left one (left-contraction); or sandwich, a b ~a",
+       {"geometric", "outer", "inner", "sandwich", "left-contraction"}},
       {"precision", "Type of all components and sums", {"fp32", "fp64"}},
       {"data",
        "Seeded components: uniform in (-1, 1), or integers from -4 to 4, whose products are exact",

@@ -10,10 +10,11 @@ namespace mgpu::geometric {
 namespace {
 
 Operation operation_of(const std::string& name) {
-  return name == "geometric" ? Operation::geometric
-         : name == "outer"   ? Operation::outer
-         : name == "inner"   ? Operation::inner
-                             : Operation::sandwich;
+  return name == "geometric"          ? Operation::geometric
+         : name == "outer"            ? Operation::outer
+         : name == "inner"            ? Operation::inner
+         : name == "left-contraction" ? Operation::left_contraction
+                                      : Operation::sandwich;
 }
 
 std::uint64_t count_of_files(const SuiteParams& params, const Problem& problem) {

@@ -32,6 +32,8 @@ int sign_of(const Signature& signature, unsigned left, unsigned right) {
 bool counts(Operation operation, unsigned left, unsigned right) {
   const int l = std::popcount(left), r = std::popcount(right), common = std::popcount(left & right);
   if (operation == Operation::outer) return common == 0;
+  // All vectors of the left blade must be in the right one.
+  if (operation == Operation::left_contraction) return (left & ~right) == 0;
   return operation != Operation::inner || common == std::min(l, r);
 }
 

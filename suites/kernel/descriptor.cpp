@@ -254,6 +254,8 @@ StageText read_stage(Table table, const std::vector<ArgumentText>& args, bool na
   stage.where = table.at("");
   if (named) {
     stage.entry = table.text("entry");
+    stage.name = table.text("name", stage.entry);
+    if (table.has("after")) stage.after = table.texts("after");
     stage.args = table.texts("args");
     for (const std::string& name : stage.args) {
       if (std::none_of(args.begin(), args.end(),
@@ -358,7 +360,7 @@ Descriptor descriptor_of(const nlohmann::json& given, const std::string& name,
   if (launch) launch->finish();
   for (Table& stage : stages) {
     made.stages.push_back(read_stage(stage, made.args, true));
-    for (const char* key : {"entry", "args", "global", "local"}) stage.value(key);
+    for (const char* key : {"entry", "args", "global", "local", "name", "after"}) stage.value(key);
     stage.finish();
   }
   if (auto repeat = root.table("repeat")) made.repeat = read_repeat(std::move(*repeat));

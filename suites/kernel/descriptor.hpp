@@ -66,6 +66,9 @@ struct ArgumentText {
 
 struct StageText {
   std::string entry, where;
+  std::string name;  // by which `after` of others names it
+  // Names of stages that it follows; missing: the one before it.
+  std::optional<std::vector<std::string>> after;
   std::vector<std::string> args;  // argument names, in the order of the kernel's parameters
   std::vector<std::string> global, local;  // empty `local`: the device chooses
 };

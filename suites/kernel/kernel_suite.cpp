@@ -166,6 +166,9 @@ SuiteInfo kernel_suite() {
       {"guards",
        "Check trial slices before anything is measured, to catch a wrong argument map",
        {"on", "off"}},
+      {"side-by-side",
+       "Run stages side by side that do not depend on each other; off: one after another",
+       {"on", "off"}},
   };
   info.input =
       "values of the first argument that is read: raw bytes, or a .npy matrix of float or double";

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "lib/base/quote.hpp"
+#include "suites/kernel/stage_order.hpp"
 
 namespace mgpu::kernel {
 namespace {
@@ -42,10 +43,12 @@ std::string type_without_pointer(std::string type) {
 
 Launches::Launches(const Problem& problem, DeviceResources& device) : problem_(problem) {
   const KernelSource source{problem.descriptor.kernels.front().string(), problem.descriptor.text};
+  std::vector<std::vector<KernelParameter>> all_parameters;
   for (const Stage& stage : problem.stages) {
     kernels_.push_back(device.foreign_kernel(source, stage.entry, build_options(problem)));
-    if (const auto parameters = kernels_.back()->parameters())
-      check_parameters(stage, *parameters, device.traits().id);
+    const auto parameters = kernels_.back()->parameters();
+    if (parameters) check_parameters(stage, *parameters, device.traits().id);
+    all_parameters.push_back(parameters.value_or(std::vector<KernelParameter>{}));
     const Grid grid = problem.grid(stage, {0, problem.items});
     const std::size_t group = grid.local[0] * grid.local[1] * grid.local[2];
     if (group > device.traits().max_work_group) {
@@ -55,6 +58,7 @@ Launches::Launches(const Problem& problem, DeviceResources& device) : problem_(p
                               device.traits().max_work_group));
     }
   }
+  check_unordered(problem, all_parameters);
   for (const Argument& one : problem.args) {
     auto& kernel = combining_.emplace_back();
     if (!one.by_kernel()) continue;
@@ -109,7 +113,14 @@ void Launches::check_parameters(const Stage& stage, const std::vector<KernelPara
       refuse(fmt::format("is of type {}; the kernel's {} is {}", one.type.name,
                          has.name.empty() ? "parameter" : has.name, has.type));
     }
-    if (has.is_const && one.is_output()) refuse("is an output; the kernel's is const");
+    const auto takes_too = [&](const Stage& other) {
+      return other.entry != stage.entry &&
+             std::find(other.args.begin(), other.args.end(), stage.args[i]) != other.args.end();
+    };
+    // Another stage may write it.
+    if (has.is_const && one.is_output() &&
+        std::none_of(problem_.stages.begin(), problem_.stages.end(), takes_too))
+      refuse("is an output; the kernel's is const");
   }
 }
 
@@ -156,6 +167,10 @@ void Launches::launch(const Slice& slice, const std::function<Buffer*(std::size_
                              static_cast<std::int64_t>(slice.end)};
   for (std::size_t s = 0; s < problem_.stages.size(); ++s) {
     const Stage& stage = problem_.stages[s];
+    if (problem_.beside && (s == 0 || problem_.stages[s - 1].level < stage.level))
+      stream.begin_side_by_side(u32(static_cast<std::uint64_t>(
+          std::count_if(problem_.stages.begin(), problem_.stages.end(),
+                        [&](const Stage& one) { return one.level == stage.level; }))));
     values_.resize(stage.args.size());
     args_.clear();
     for (std::size_t i = 0; i < stage.args.size(); ++i) {

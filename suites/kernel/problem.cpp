@@ -94,6 +94,7 @@ class Reader {
     }
     problem_.host_bytes = place;
     for (const StageText& text : from.stages) problem_.stages.push_back(stage(text));
+    order_stages(problem_.stages, from.stages);
     if (!from.repeat.rounds.empty()) repeat(from.repeat);
     align();
     if (!from.operations.empty())
@@ -266,6 +267,7 @@ class Reader {
   Stage stage(const StageText& text) {
     Stage made;
     made.entry = text.entry;
+    made.name = text.name;
     for (const std::string& name : text.args) {
       const auto found = std::find_if(problem_.args.begin(), problem_.args.end(),
                                       [&](const Argument& a) { return a.name == name; });
@@ -385,6 +387,8 @@ Problem problem_of(Descriptor descriptor, const SuiteParams& params) {
   problem.seed = params.seed;
   const auto guards = params.options.find("guards");
   problem.guards = guards == params.options.end() || guards->second != "off";
+  const auto beside = params.options.find("side-by-side");
+  problem.beside = beside == params.options.end() || beside->second != "off";
   const auto set = params.options.find("set");
   const auto settings = settings_of(
       set == params.options.end() || set->second == "none" ? "" : set->second, descriptor);

@@ -71,7 +71,11 @@ struct Argument {
 };
 
 struct Stage {
-  std::string entry;
+  std::string entry, name;
+  // Stages of a level do not depend on each other and run side by side, after those of all lower
+  // levels.
+  std::uint32_t level = 0;
+  std::vector<bool> follows;  // whether it depends on a stage, by the order in Problem::stages
   std::vector<std::size_t> args;
   std::vector<Expression> global, local;
 };
@@ -87,13 +91,14 @@ struct Problem {
   std::uint64_t n = 0;
   Items items = 0, granularity = 1;
   std::vector<Argument> args;
-  std::vector<Stage> stages;
-  std::uint32_t rounds = 0;  // 0: no iteration, the kernels run once per slice
+  std::vector<Stage> stages;  // by level
+  std::uint32_t rounds = 0;   // 0: no iteration, the kernels run once per slice
   std::vector<Swap> swaps;
   std::map<std::string, std::string> values;  // values of the parameters, as text
   std::string options;                        // build options, with values filled in
   bool offset = false;                        // slices begin at a global offset
   bool guards = true;
+  bool beside = true;  // run stages of a level side by side
   std::uint64_t seed = 0;
   // Above 0: partial results are per block of this many items, each computed by its own launch.
   Items block = 0;

@@ -102,9 +102,9 @@ SuiteInfo pac_suite() {
        Kind::count},
       {"bins", "Number of phase bins", {"18"}, Kind::count},
       {"mi",
-       "Modulation index: tort, from the mean amplitude per bin; for comparison with other "
-       "programs: tensorpac divides by the counts of all phase bands together, gpac-sum does not "
-       "divide",
+       "Modulation index: tort, from the mean amplitude per bin; tensorpac divides by the counts "
+       "of all phase bands together, gpac-sum does not divide. Filters are not those of other "
+       "programs, so numbers differ from theirs",
        {"tort", "tensorpac", "gpac-sum"}},
       {"sums",
        "Computation of surrogates: direct (shift by shift), or number-theoretic transforms, with "

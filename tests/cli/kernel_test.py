@@ -20,9 +20,9 @@ from binary import Case, THOROUGH
 
 EXAMPLES = binary.ROOT / "suites" / "kernel" / "examples"
 NAMES = sorted(folder.name for folder in EXAMPLES.iterdir())
-QUICK = ("life", "relativistic")  # iterative kernels with halos
+QUICK = ("life", "relativistic", "graph")
 SMALL = {"mandelbrot": 32, "blur": 128, "nbody": 512, "life": 48, "moments": 96,
-         "relativistic": 128}
+         "relativistic": 128, "graph": 128}
 STRATEGIES = {name: "equal,proportional" for name in ("life", "relativistic")}
 MORE = {"moments": ("--set", "columns=256")}
 FEW = ("-q", "-n", 1, "--warmup", 0)
@@ -294,6 +294,23 @@ class Runs(Kernel):
     def devices(self):
         """Returns the devices for tests in which slices matter: two, or one in the quick tier."""
         return binary.DEVICES if THOROUGH else binary.ONE_DEVICE
+
+    def test_stages_of_a_graph_run_side_by_side_with_the_bits_of_a_row(self):
+        runs = [self.run_kernel(EXAMPLES / "graph" / "graph.toml", "--size", 64, "-s", "single",
+                                *RESIDENT, "--side-by-side", beside, devices=binary.ONE_DEVICE)[0]
+                for beside in ("on", "off")]
+        kernels = [[command[3] for command in run["timeline"]["commands"]] for run in runs]
+        self.assertEqual(kernels, [["centre", "energy|crossings|peak", "score"],
+                                   ["centre", "energy", "crossings", "peak", "score"]])
+        self.assertEqual(*(run["verify"]["digest"] for run in runs))
+
+    def test_stages_without_an_order_that_share_what_one_writes_are_refused(self):
+        toml, cl = ((EXAMPLES / "graph" / f"graph.{kind}").read_text() for kind in ("toml", "cl"))
+        toml = toml.replace('after = ["energy", "crossings", "peak"]', 'after = ["energy", "peak"]')
+        name = self.write(toml.replace("graph.cl", "k.cl").split("[check]")[0], cl)
+        self.refused(("run", "--kernel", name, *binary.ONE_DEVICE, *FEW), 2,
+                     'stages "crossings" and "score" have no order',
+                     '"crossings" may write "counts"', cwd=self.folder)
 
     def test_examples_give_one_digest(self):
         for name in NAMES if THOROUGH else QUICK:

@@ -509,6 +509,37 @@ class Resumed(Case):
         self.assertEqual({path.name for path in self.folder.iterdir()}, {"r.json", other.name})
 
 
+class MovedWork(Case):
+    def test_work_leaves_a_device_that_becomes_slower_and_the_summary_says_why(self):
+        file = self.folder / "r.json"
+        done = self.good("run", "merkle", *binary.DEVICES, "--size", "2^20", "--mode", "resident",
+                         "-n", 3, "-s", "adaptive,equal", "--slow", "1=8@0.1", "--per-device", "-o",
+                         file)
+        self.assertRegex(" ".join(done.out.split()),
+                         r"adaptive moved work away from device \S+ in .* after it was slowed down "
+                         r"on purpose \(--slow\)\.")
+        self.assertNotIn("equal moved", done.out)
+        self.assert_recomputed(file)
+        self.assert_schema(file, "result")
+        adaptive, equal = json.loads(file.read_text())["runs"]
+        self.assertEqual({change["device"] for change in adaptive["adaptations"]},
+                         {adaptive["devices"][1]})
+        self.assertGreater(adaptive["metrics"]["adaptation_ms"], 0)
+        self.assertIn("migrations", adaptive)
+        self.assertNotIn("adaptations", equal)
+
+    def test_a_memory_pool_is_used_again_by_the_next_problem(self):
+        file = self.folder / "r.json"
+        self.good("run", "merkle", *binary.DEVICES, "--size", "2^12", "--mode", "both", "-n", 1,
+                  "-s", "equal", "--memory-pool", "64MiB", "-o", file)
+        self.assert_recomputed(file)
+        for run in json.loads(file.read_text())["runs"]:
+            for device in run["per_device"]:
+                self.assertLessEqual(device["bytes_peak"], 64 << 20)
+                self.assertLess(0, device["memory_used"])
+        self.assertGreater(device["pool"]["reuses"], 0)
+
+
 class Sizes(Case):
     """Sizes that are not given are chosen by rates; the run that measures them leaves them in the
     cache."""

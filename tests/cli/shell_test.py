@@ -284,7 +284,7 @@ class Completions(Case):
         if shutil.which("zsh"):
             expected = {"run matrix": "auto portable vector tensor",
                         "plan matrix,tropical": "auto portable vector tensor auto",
-                        "run matrix kernel": "saxpy histogram life mandelbrot moments nbody "
+                        "run matrix kernel": "saxpy graph histogram life mandelbrot moments nbody "
                                              "pipeline relativistic blur select auto portable vector tensor",
                         "run merkle": ""}
             self.assertEqual({line: self.zsh_words(line, "kernel") for line in expected}, expected)

@@ -228,8 +228,13 @@ class Files(Suite):
         a, b, c = (self.folder / name for name in ("a.npy", "b.npy", "c.npy"))
         write_npy(a, [[0, 1, 2, 0], [0, 1, 0, 0]])
         write_npy(b, [[0, 3, 4, 0], [0, 0, 1, 0]])
-        self.one("geometric", "--algebra", "2,0,0", "--input", f"{a},{b}", "--save-data", c)
+        words = ("geometric", "--algebra", "2,0,0", "--input", f"{a},{b}", "--save-data", c)
+        self.one(*words)
         self.assertEqual(read_npy(c)[1], [11, 0, 0, -2, 0, 0, 0, 1])
+        write_npy(a, [[2, 1, 2, 0], [0, 0, 0, 3]])
+        write_npy(b, [[5, 3, 4, 1], [0, 1, 0, 0]])
+        self.one(*words, "--op", "left-contraction")
+        self.assertEqual(read_npy(c)[1], [10 + 11, 6 - 2, 8 + 1, 2, 0, 0, 0, 0])
 
     def test_tropical_finds_the_routes_of_a_graph_of_each_format(self):
         arcs = ((1, 2, 4), (1, 3, 1), (3, 2, 2), (2, 4, -1), (1, 4, 9))

@@ -159,6 +159,8 @@ def furnish(folder):
     npy(folder / "B.npy", 48, 48)
     npy(folder / "X.npy", 64, 8)
     npy(folder / "P.npy", 1, 8)
+    (folder / "recordings").mkdir()
+    npy(folder / "recordings" / "1.npy", 2, 512)
 
 
 def run(words, directive, folder):

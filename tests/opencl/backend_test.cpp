@@ -25,7 +25,13 @@ using testing::test_devices;
 const std::vector<EmbeddedText> kBackendKernels = [] {
   std::vector<EmbeddedText> kernels{
       kSumKernel,
-      {"grow.cl", "__kernel void grow(__global uint* x, uint by) { x[0] = 3 * x[0] + by; }\n"},
+      {"grow.cl",
+       "__kernel void grow(__global uint* x, uint by) { x[0] = 3 * x[0] + by; }\n"
+       "__kernel void grow_late(__global uint* x, uint by) {\n"
+       "  uint y = by;\n"
+       "  for (uint i = 0; i < 5000000; ++i) y = (y ^ i) * 1664525u + 1013904223u;\n"
+       "  x[0] = 3 * x[0] + by + (y == 7u);\n"
+       "}\n"},
       {"broken.cl", "__kernel void broken(__global int* x) { x[0] = nonsense; }\n"}};
   for (const EmbeddedText& each : embedded_kernels())
     if (each.file == "spin.cl") kernels.push_back(each);
@@ -108,6 +114,51 @@ TEST_CASE("backend: a series of launches is one command, with what each of them 
   CHECK(seen == 8);
   CHECK(run(2, {1, 2, 3}).size() == 2);  // the last one by itself
   CHECK(seen == 9 + 6 + 3);
+}
+
+TEST_CASE(
+    "backend: launches side by side are one command, after those before and before later ones") {
+  const auto backend = make_cl_backend({kBackendKernels, {}});
+  const auto open = backend->open(backend->enumerate().devices.front());
+  DeviceResources& resources = open->resources();
+  const auto kernel = resources.kernel("grow.cl", "grow", "");
+  const auto slow = resources.kernel("grow.cl", "grow_late", "");  // takes milliseconds
+  constexpr unsigned count = 11;                                   // more than there are queues
+  std::vector<std::unique_ptr<Buffer>> numbers;
+  while (numbers.size() < count) numbers.push_back(resources.allocate(sizeof(std::uint32_t)));
+  Stream& stream = open->stream();
+  const auto grow = [&](unsigned which, std::uint32_t by, bool late = false) {
+    stream.launch(late ? *slow : *kernel, {{1, 1, 1}, {1, 1, 1}}, {numbers[which].get(), by});
+  };
+  std::vector<std::uint32_t> values(count), seen(count);
+  for (unsigned turn = 0; turn < 3; ++turn) {
+    for (unsigned i = 0; i < count; ++i) values[i] = i + turn;
+    for (unsigned i = 0; i < count; ++i)
+      stream.upload(*numbers[i], 0, std::as_bytes(std::span(&values[i], 1)));
+    grow(0, 1, true);
+    stream.begin_side_by_side(count);
+    for (unsigned i = 0; i < count; ++i) grow(i, i, i + 1 == count);
+    grow(0, 2);
+    grow(count - 1, 3);
+    for (unsigned i = 0; i < count; ++i)
+      stream.download(*numbers[i], 0, std::as_writable_bytes(std::span(&seen[i], 1)));
+    const BatchId batch = open->submit();
+    while (!open->complete(batch)) std::this_thread::yield();
+    std::vector<std::string> labels;
+    std::uint64_t ended = 0;
+    for (const RawCommand& command : open->take(batch)) {
+      if (command.kind != CommandKind::compute) continue;
+      labels.push_back(command.label.text());
+      CHECK(command.started >= ended);
+      CHECK(command.ended >= command.started);
+      ended = command.ended;
+    }
+    REQUIRE(labels.size() == 4);
+    CHECK(labels[1] == "grow|grow|grow|grow|grow|grow|grow|grow|grow|grow|grow_late");
+    CHECK(seen[0] == 3 * (3 * (3 * turn + 1)) + 2);
+    for (unsigned i = 1; i + 1 < count; ++i) CHECK(seen[i] == 3 * (i + turn) + i);
+    CHECK(seen[count - 1] == 3 * (3 * (count - 1 + turn) + count - 1) + 3);
+  }
 }
 
 TEST_CASE("backend: an allocation beyond the device is refused as out of memory") {

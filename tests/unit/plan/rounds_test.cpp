@@ -98,14 +98,36 @@ TEST_CASE("borders move to where all are busy for as long, if that gains more th
   CHECK_FALSE(rebalancer.meet(times({1333us, 1340us})));  // within noise
   CHECK_FALSE(rebalancer.meet(std::vector<std::vector<Nanos>>{{1ms, 3ms, 3ms}, {1ms, 1ms, 1ms}}));
   CHECK(rebalancer.shares() == *shares);
-  CHECK(rebalancer.next_rebalance(40) == 64U);
-  CHECK_FALSE(rebalancer.next_rebalance(64));
+  CHECK(rebalancer.next_rebalance(40) == 48U);  // 16 iterations of 3 ms after the last
+  CHECK(rebalancer.next_rebalance(48) == 96U);
+  CHECK_FALSE(rebalancer.next_rebalance(96));
 
   request.plan.cost.in_bytes = request.plan.cost.out_bytes =
       1e9;  // 100 such items would take minutes
   Rebalancer heavy(request.plan, {300, 300});
   CHECK(heavy.next_rebalance(0) == 4U);
   CHECK_FALSE(heavy.meet(times({1ms, 2ms})));
+}
+
+TEST_CASE("a device that becomes slower is noticed within 50 ms, or eight iterations if longer") {
+  RoundsRequest request(2);
+  request.plan.rounds = 200;
+  request.plan.cost.in_bytes = request.plan.cost.out_bytes = 1;
+  using namespace std::chrono_literals;
+  const auto points = [&](Nanos each) {
+    Rebalancer rebalancer(request.plan, {300, 300});
+    std::vector<std::uint32_t> all;
+    for (auto at = rebalancer.next_rebalance(0); at; at = rebalancer.next_rebalance(*at)) {
+      all.push_back(*at);
+      CHECK_FALSE(rebalancer.meet(times({each, each})));
+    }
+    return all;
+  };
+  CHECK(points(100us) == std::vector<std::uint32_t>{4, 8, 16, 32, 64, 128});
+  CHECK(points(2ms) == std::vector<std::uint32_t>{4, 8, 16, 32, 57, 82, 107, 132, 157, 182});
+  const std::vector<std::uint32_t> slow = points(20ms);
+  CHECK(slow.size() == 25);
+  CHECK(slow.back() == 200 - 8);
 }
 
 // Two GPUs hold half of 8192 rows of 8192 cells each, and one of them slows down: moving 1365 rows

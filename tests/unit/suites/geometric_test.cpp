@@ -53,6 +53,21 @@ TEST_CASE("geometric: blades square by the signature, vectors that differ change
                   blade(row.signature, row.b)) == blade(row.signature, row.result, row.sign));
 }
 
+TEST_CASE("geometric: inner products treat scalars and higher grades as their conventions say") {
+  const Signature space{3, 0, 0};
+  const auto of = [&](Operation operation, unsigned a, unsigned b) {
+    return product(space, operation, blade(space, a), blade(space, b));
+  };
+  const Multivector none(8, 0);
+  CHECK(of(Operation::inner, 0, 3) == blade(space, 3));  // 1 . e12; 0 with Hestenes
+  CHECK(of(Operation::inner, 3, 1) == blade(space, 2, -1));
+  CHECK(of(Operation::left_contraction, 0, 3) == blade(space, 3));
+  CHECK(of(Operation::left_contraction, 1, 3) == blade(space, 2));
+  CHECK(of(Operation::left_contraction, 3, 1) == none);  // e12 is not in e1
+  CHECK(of(Operation::left_contraction, 3, 3) == blade(space, 0, -1));
+  CHECK(of(Operation::left_contraction, 1, 6) == none);
+}
+
 TEST_CASE("geometric: products are associative in every algebra up to 5 vectors") {
   std::mt19937_64 random(7);
   for (unsigned p = 0; p <= most_vectors; ++p) {
@@ -74,6 +89,11 @@ TEST_CASE("geometric: products are associative in every algebra up to 5 vectors"
           return product(signature, Operation::outer, x, y);
         };
         CHECK(outer(outer(a, b), c) == outer(a, outer(b, c)));
+        // What defines the left contraction: it undoes outer products, one factor at a time.
+        const auto contracted = [&](const Multivector& x, const Multivector& y) {
+          return product(signature, Operation::left_contraction, x, y);
+        };
+        CHECK(contracted(outer(a, b), c) == contracted(a, contracted(b, c)));
         CHECK(multiply_adds(signature, Operation::outer) ==
               static_cast<std::uint64_t>(std::pow(3, signature.vectors())));
         CHECK(signature_of(signature.text()) == signature);
@@ -90,8 +110,8 @@ TEST_CASE(
   std::mt19937_64 random(5);
   for (const Signature& signature :
        {Signature{3, 0, 0}, Signature{4, 1, 0}, Signature{1, 1, 1}, Signature{0, 0, 0}}) {
-    for (const Operation operation :
-         {Operation::geometric, Operation::outer, Operation::inner, Operation::sandwich}) {
+    for (const Operation operation : {Operation::geometric, Operation::outer, Operation::inner,
+                                      Operation::left_contraction, Operation::sandwich}) {
       Problem problem;
       problem.signature = signature;
       problem.operation = operation;

@@ -16,6 +16,7 @@
 #include "suites/kernel/layout.hpp"
 #include "suites/kernel/parts.hpp"
 #include "suites/kernel/skeleton.hpp"
+#include "suites/kernel/stage_order.hpp"
 #include "suites/kernel/tree.hpp"
 #include "suites/kernel/trial.hpp"
 #include "tests/support/refusal.hpp"
@@ -296,6 +297,89 @@ TEST_CASE("kernel: what a kernel combines is of blocks, begins as filled, compar
   CHECK_FALSE(problem_with("[[args]]\nname = 's'\nsize = 3\naccess = 'write'\ntype = 'int'\nmap = "
                            "{ kind = 'reduce', combine = 'both' }\n")
                   .combines());  // 100 items are one block
+}
+
+namespace {
+
+// Returns names and levels of stages in the order in which they run: "a0 b1 c1".
+std::string ordered(
+    const std::vector<std::pair<std::string, std::optional<std::vector<std::string>>>>& given) {
+  std::vector<Stage> stages;
+  std::vector<StageText> texts;
+  for (const auto& [name, after] : given) {
+    stages.emplace_back().name = name;
+    auto& text = texts.emplace_back();
+    text.name = name;
+    text.where = "stages";
+    text.after = after;
+  }
+  order_stages(stages, texts);
+  std::string all;
+  for (const Stage& stage : stages)
+    all += (all.empty() ? "" : " ") + stage.name + std::to_string(stage.level);
+  return all;
+}
+
+using After = std::vector<std::string>;
+
+}  // namespace
+
+TEST_CASE("kernel: stages follow each other, or those that they name") {
+  CHECK(ordered({{"a", {}}, {"a", {}}, {"b", {}}}) == "a0 a1 b2");
+  CHECK(ordered({{"a", {}}, {"b", After{"a"}}, {"c", After{"a"}}, {"d", After{"b", "c"}}}) ==
+        "a0 b1 c1 d2");
+  CHECK(ordered({{"d", After{"c"}}, {"c", After{"a"}}, {"a", After{}}, {"b", After{}}}) ==
+        "a0 b0 c1 d2");
+  CHECK(ordered({{"a", {}}, {"b", After{}}, {"c", {}}}) == "a0 b0 c1");
+}
+
+TEST_CASE("kernel: graphs with unknown, equal or circular stages are refused") {
+  CHECK(has(why([] {
+              ordered({{"scale", {}}, {"b", After{"scle"}}});
+            }),
+            "no stage is called \"scle\"; did you mean \"scale\"?"));
+  CHECK(has(why([] { ordered({{"a", {}}, {"a", After{}}}); }), "another stage has the name"));
+  CHECK(has(why([] { ordered({{"a", After{"a"}}}); }), "\"a\" follows itself"));
+  CHECK(has(why([] {
+              ordered({{"a", After{"c"}}, {"b", After{"a"}}, {"c", After{"b"}}});
+            }),
+            "follows itself"));
+}
+
+TEST_CASE("kernel: stages without an order may share what neither of them writes") {
+  Problem problem;
+  problem.descriptor.file = "k.toml";
+  for (const Access access : {Access::read, Access::scratch, Access::write}) {
+    Argument& one = problem.args.emplace_back();
+    one.name = std::string(1, static_cast<char>('x' + problem.args.size() - 1));
+    one.access = access;
+  }
+  problem.stages.resize(3);
+  for (std::size_t s = 0; s < 3; ++s) {
+    problem.stages[s].name = std::string(1, static_cast<char>('a' + s));
+    problem.stages[s].follows.assign(3, false);
+  }
+  Stage &b = problem.stages[1], &c = problem.stages[2];
+  problem.stages[0].args = {0, 1};
+  b.args = {1, 0};
+  c.args = {0, 1, 2};
+  b.follows[0] = c.follows[0] = true;
+  std::vector<std::vector<KernelParameter>> parameters{std::vector<KernelParameter>(2),
+                                                       std::vector<KernelParameter>(2),
+                                                       std::vector<KernelParameter>(3)};
+  const auto message = [&] { return why([&] { check_unordered(problem, parameters); }); };
+  parameters[1][0].is_const = parameters[2][1].is_const = true;
+  check_unordered(problem, parameters);
+  parameters[2][1].is_const = false;
+  CHECK(has(message(), "\"b\" and \"c\" have no order, and \"c\" may write \"y\""));
+  parameters[2][1].is_const = true;
+  parameters[1][0].is_const = false;
+  CHECK(has(message(), "\"b\" may write \"y\""));
+  c.follows[1] = true;
+  check_unordered(problem, parameters);
+  c.follows.assign(3, false);
+  parameters[1][0].is_const = true;
+  CHECK(has(message(), "\"a\" and \"c\""));
 }
 
 TEST_CASE("kernel: slices are whole work-groups where these are given") {

@@ -109,6 +109,32 @@ TEST_CASE("versions 2 and 3, keys in another order and empty matrices are read")
   CHECK(read_npy_shape(scratch.file).columns == 7);
 }
 
+TEST_CASE("a matrix in Fortran order is read row by row, in one part or several") {
+  const ScratchNpy scratch;
+  // A column of the second matrix is more than what is read at once.
+  for (const auto& [rows, columns] :
+       {std::pair<std::uint64_t, std::uint64_t>{2, 3}, {3'000'000, 2}, {4, 1}, {0, 3}}) {
+    scratch.put("{'descr': '<f8', 'fortran_order': True, 'shape': (" + std::to_string(rows) + ", " +
+                    std::to_string(columns) + "), }",
+                0);
+    std::ofstream out(scratch.file, std::ios::binary | std::ios::app);
+    std::vector<double> in_file(rows * columns);
+    for (std::size_t i = 0; i < in_file.size(); ++i) in_file[i] = static_cast<double>(i);
+    out.write(reinterpret_cast<const char*>(in_file.data()),
+              static_cast<std::streamsize>(in_file.size() * sizeof(double)));
+    out.close();
+    const NpyShape shape = read_npy_shape(scratch.file);
+    CHECK((shape.rows == rows && shape.columns == columns));
+    std::vector<double> found(rows * columns, -1);
+    read_npy(scratch.file, shape, std::as_writable_bytes(std::span(found)));
+    bool right = true;
+    for (std::uint64_t i = 0; i < rows; ++i)
+      for (std::uint64_t j = 0; j < columns; ++j)
+        right = right && found[i * columns + j] == in_file[j * rows + i];
+    CHECK(right);
+  }
+}
+
 TEST_CASE("what is no such matrix is refused, and the message says why") {
   struct {
     const char *type, *order, *shape;
@@ -117,7 +143,7 @@ TEST_CASE("what is no such matrix is refused, and the message says why") {
   } const refused[] = {
       {"<f2", "False", "(2, 3)", 12, "<f2"},
       {">f4", "False", "(2, 3)", 24, ">f4"},
-      {"<f4", "True", "(2, 3)", 24, "Fortran"},
+      {"<f4", "Yes", "(2, 3)", 24, "no order"},
       {"<f4", "False", "(6,)", 24, "shape"},
       {"<f4", "False", "()", 24, "shape"},
       {"<f4", "False", "(1, 2, 3)", 24, "shape"},
@@ -165,6 +191,10 @@ TEST_CASE("arrays of one to three dimensions are read as rows of the last, other
     CHECK_THROWS_AS(read_npy(scratch.file, {24, 2, 4}, elements), Error);
   }
   CHECK(scratch.refusal().find("(2, 3, 4)") != std::string::npos);  // not a matrix
+  scratch.put(dictionary("<f4", "True", "(24,)"), 24 * 4);
+  CHECK(read_npy_array(scratch.file).extents.size() == 1);
+  scratch.put(dictionary("<f4", "True", "(2, 3, 4)"), 24 * 4);
+  CHECK_THROWS_WITH(read_npy_array(scratch.file), doctest::Contains("Fortran order"));
   scratch.put(dictionary("<f4", "False", "(2, 3, 2, 2)"), 24 * 4);
   CHECK_THROWS_WITH(read_npy_array(scratch.file), doctest::Contains("three dimensions"));
   scratch.put(dictionary("<f4", "False", "()"), 4);
