@@ -186,10 +186,20 @@ void MsmProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
     add_windows(slice.size(), from, stream);
     return;
   }
-  for (Items sum = slice.begin; sum < slice.end; ++sum) {
-    add_windows(all, from, stream);
-    reduce(sum, stream);
-    from.first_scalar += all;
+  // A slice that the device has no memory for is handed out again: none of its sums may stay.
+  const std::size_t reduced_before = reduced_.size();
+  const std::uint64_t results_before = result_count_;
+  try {
+    for (Items sum = slice.begin; sum < slice.end; ++sum) {
+      add_windows(all, from, stream);
+      reduce(sum, stream);
+      from.first_scalar += all;
+    }
+  } catch (const Error&) {
+    reduced_.resize(reduced_before);
+    result_count_ = results_before;
+    open_ = false;
+    throw;
   }
 }
 

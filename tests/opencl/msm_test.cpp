@@ -147,6 +147,55 @@ TEST_CASE("msm: a batch has the same sums in every mode and strategy, the first 
   }
 }
 
+namespace {
+
+// A device's stream whose n-th launch finds no memory.
+class Short final : public Stream {
+ public:
+  Short(Stream& real, std::size_t fails_at) : real_(real), left_(fails_at) {}
+  void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override {
+    real_.upload(to, offset, from);
+  }
+  void launch(Kernel& kernel, const Grid& grid, std::span<const KernelArg> args) override {
+    if (left_-- == 0) throw Error(ErrorKind::out_of_memory, "no memory for a launch");
+    real_.launch(kernel, grid, args);
+  }
+  void download(Buffer& from, Bytes offset, std::span<std::byte> to) override {
+    real_.download(from, offset, to);
+  }
+
+ private:
+  Stream& real_;
+  std::size_t left_;
+};
+
+}  // namespace
+
+TEST_CASE("msm: a slice of a batch that finds no memory leaves nothing behind") {
+  constexpr std::uint64_t count = 50, sums = 3;
+  MsmWorkload workload(Terms::random(Curve::bn254, count, Scalars::uniform, 5, 2, sums),
+                       options_with());
+  testing::Programs made(workload, {.devices = 1});
+  OpenDevice& device = *testing::machine().open.front();
+  DeviceProgram& program = *made.programs.front();
+  for (std::size_t fails_at = 0; fails_at < 36; fails_at += 3) {
+    CAPTURE(fails_at);
+    workload.begin_sample();
+    program.prepare(device.stream());
+    Short stream(device.stream(), fails_at);
+    CHECK(test::kind_of_error([&] {
+            program.enqueue({0, sums}, 0, stream);
+          }) == ErrorKind::out_of_memory);
+    testing::wait_for(device);
+    for (Items sum = 0; sum < sums; ++sum) program.enqueue({sum, sum + 1}, 0, device.stream());
+    const Completion completion = program.collect(device.stream());
+    testing::wait_for(device);
+    completion();
+    workload.merge();
+    CHECK(workload.verify(VerifyLevel::full, 1).status == Verdict::Status::passed);
+  }
+}
+
 TEST_CASE("msm: points made on a device are those made on the host, to the last of a short block" *
           testing::if_thorough()) {
   for (const Curve curve : kCurves) {
