@@ -183,7 +183,15 @@ void MsmProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
     return;
   }
   if (workload_.problem().axis == Axis::points) {
-    add_windows(slice.size(), from, stream);
+    added_ = false;
+    try {
+      add_windows(slice.size(), from, stream);
+    } catch (const Error& error) {
+      // Points that are in buckets cannot be taken out: the slice must not be handed out again
+      // while this device counts.
+      if (added_) throw Error(ErrorKind::device, error.what());
+      throw;
+    }
     return;
   }
   // A slice that the device has no memory for is handed out again: none of its sums may stay.
@@ -222,6 +230,7 @@ void MsmProgram::add(const Pass& pass, const Inputs& from, unsigned first_window
       narrow(has_table_ ? pass.windows * in_a_row - from.first_point : pass.points);
   const std::uint32_t entries = narrow(pass.entries()), buckets = narrow(pass.buckets);
   sort(pass, from, first_window, stream);
+  added_ = true;
   launch(*accumulate_, pass.tasks(), heavy_,
          {from.points, row + from.first_point, points, entries_.get(), entries, pass.limit,
           tasks_.get(), plan_.get(), buckets_.get(), first_bucket, buckets, partials_.get()},

@@ -64,6 +64,7 @@ class MsmProgram : public DeviceProgram, public SelfTested {
 
   Windows windows_;                               // windows of the current sample
   bool open_ = false;                             // the buckets have been cleared and hold sums
+  bool added_ = false;                            // the current slice has added points to buckets
   unsigned touched_begin_ = 0, touched_end_ = 0;  // range of bucket sets that hold sums
   struct Reduced {                                // sets of buckets whose sums are in results_
     std::uint64_t sum;

@@ -196,6 +196,23 @@ TEST_CASE("msm: a slice of a batch that finds no memory leaves nothing behind") 
   }
 }
 
+TEST_CASE("msm: a device that has added points of a slice that finds no memory fails") {
+  MsmWorkload workload(Terms::random(Curve::bn254, 50, Scalars::uniform, 5, 2), options_with());
+  testing::Programs made(workload, {.devices = 1});
+  OpenDevice& device = *testing::machine().open.front();
+  DeviceProgram& program = *made.programs.front();
+  for (const auto& [fails_at, kind] : {std::pair{0, ErrorKind::out_of_memory},
+                                       {7, ErrorKind::out_of_memory},
+                                       {9, ErrorKind::device}}) {
+    CAPTURE(fails_at);
+    workload.begin_sample();
+    program.prepare(device.stream());
+    Short stream(device.stream(), static_cast<std::size_t>(fails_at));
+    CHECK(test::kind_of_error([&] { program.enqueue({0, 50}, 0, stream); }) == kind);
+    testing::wait_for(device);
+  }
+}
+
 TEST_CASE("msm: points made on a device are those made on the host, to the last of a short block" *
           testing::if_thorough()) {
   for (const Curve curve : kCurves) {
