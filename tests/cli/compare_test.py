@@ -374,7 +374,7 @@ class Exports(Results):
 class Gate(Case):
     """Tests of mgpu-bench gate, and of scripts/ci/gate.sh, which calls it."""
     SCRIPT = ROOT / "scripts" / "ci" / "gate.sh"
-    WORK = " ".join(["merkle -s equal --mode resident --size 2^10 --no-telemetry", *binary.ONE_DEVICE])
+    WORK = " ".join(["merkle -s equal --mode resident --size 2^10 -n 9 --no-telemetry", *binary.ONE_DEVICE])
 
     def run_gate(self, *words, **variables):
         done = subprocess.run([binary.BINARY, "gate", *words], env=environment(variables), cwd=self.folder,
@@ -417,8 +417,8 @@ class Gate(Case):
         self.assertIn('failures="1"', (self.folder / "gate.xml").read_text())
 
     def test_what_fails_is_compared_as_far_as_it_was_measured(self):
-        self.assertEqual(self.run_gate("base.json", "--with", self.WORK + " -n 7")[0], 2)
-        code, said = self.run_gate("base.json", "--with", self.WORK + " -n 7 --time-limit 1ms")
+        self.assertEqual(self.run_gate("base.json", "--with", self.WORK)[0], 2)
+        code, said = self.run_gate("base.json", "--with", self.WORK + " --time-limit 1ms")
         self.assertEqual(code, 5, said)
         self.assertIn("base.new.json", said)
 
@@ -438,7 +438,7 @@ class Gate(Case):
 
     def test_a_run_joins_a_history_whose_trend_decides(self):
         for _ in range(2):
-            code, said = self.run_gate("--history", "perf", "--with", self.WORK + " -n 7")
+            code, said = self.run_gate("--history", "perf", "--with", self.WORK)
             self.assertEqual((code, "history too short" in said), (0, True), said)
         self.assertIn(" 2 ", mgpu("history", "list", self.folder / "perf").out)
         for words in (("base.json", "--with", "merkle"), ()):
