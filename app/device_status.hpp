@@ -1,4 +1,4 @@
-// `mgpu-bench devices --status`: what devices are used for now, once or repeatedly.
+// `mgpu-bench devices --status`: the current use of devices, once or repeatedly.
 #pragma once
 
 #include "app/commands.hpp"

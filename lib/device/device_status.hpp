@@ -1,5 +1,5 @@
-// What a device is used for now: memory, utilisation and temperature. For people who want to know
-// whether it is free.
+// Describes the current use of a device: memory, utilisation and temperature. For people who want
+// to know whether it is free.
 #pragma once
 
 #include <optional>

@@ -108,7 +108,7 @@ void ClDevice::begin_series(unsigned count) {
 
 void ClDevice::begin_side_by_side(unsigned count) {
   fork_.clear();
-  // As for a series; launches then follow each other.
+  // Stalls need launches that follow each other, as in begin_series.
   left_beside_ = count > 1 && !slow_down().handicap().stalls() ? count : 0;
 }
 

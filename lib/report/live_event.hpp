@@ -1,5 +1,5 @@
-// What a sample under way has done in an interval: a line of `run --json-lines`, and words for the
-// progress line.
+// Describes what a sample under way did in an interval: a line of `run --json-lines`, and words for
+// the progress line.
 #pragma once
 
 #include <cstdint>

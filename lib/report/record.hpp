@@ -208,8 +208,8 @@ struct LinkRecord {
   Bytes bytes = 0;       // bytes moved per sample in total, or bytes of a collective's elements
   std::uint64_t calls = 1;  // enqueued together; a sample is the time of one of them
   std::uint64_t wrong = 0;  // 32-bit words or elements that arrived wrong, over all checks
-  // Of a collective: the longest chain of signals that devices wait for one after another, and the
-  // most bytes that a device sends to others, per call.
+  // Traffic per call of a collective: the longest chain of signals that devices wait for one after
+  // another, and the most bytes that a device sends to others.
   std::uint64_t steps = 0;
   Bytes sent = 0;
   struct Share {

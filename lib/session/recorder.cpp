@@ -433,7 +433,7 @@ class Recorder {
           all > 0)
         mine.memory_used = static_cast<double>(peak) / static_cast<double>(all);
     }
-    // What the workload does not plan, such as buffers of exchanges, it would also need alone.
+    // Counts buffers that the workload does not plan, as those of exchanges, as needed alone, too.
     if (mine.bytes_resident > 0 && prepared.alone_bytes > 0 && prepared.capacity.resident > 0) {
       const double more = static_cast<double>(prepared.alone_bytes) -
                           static_cast<double>(prepared.capacity.resident);

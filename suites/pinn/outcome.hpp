@@ -8,8 +8,8 @@
 
 namespace mgpu::pinn {
 
-// What roundings to bf16 lost at each node of the tree (kernels/pinn_compressed.cl), by number of
-// the node and parameter: before and after the last step.
+// Holds what roundings to bf16 lost at each node of the tree (kernels/pinn_compressed.cl), by
+// number of the node and parameter: before and after the last step.
 struct Residuals {
   std::vector<std::vector<float>> before, after;
 };
