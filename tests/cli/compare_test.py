@@ -410,8 +410,9 @@ class Gate(Case):
         self.assertTrue((self.folder / "base.failed.json").exists(), said)
 
     def test_a_case_that_takes_twenty_times_as_long_is_a_regression(self):
-        self.assertEqual(self.run_gate("base.json", "--with", self.WORK)[0], 2)
-        code, said = self.run_gate("base.json", "--with", self.WORK + " --slow all=20", "--ignore", "handicap",
+        work = self.WORK.replace("--size 2^10 -n 9", "--size 2^14 -n 60")  # also next to other tests
+        self.assertEqual(self.run_gate("base.json", "--with", work)[0], 2)
+        code, said = self.run_gate("base.json", "--with", work + " --slow all=20", "--ignore", "handicap",
                                    "--export", "junit=gate.xml", "--confirm", "1")
         self.assertEqual((code, "confirmed by 1 run" in said), (3, True), said)
         self.assertIn('failures="1"', (self.folder / "gate.xml").read_text())
