@@ -152,9 +152,13 @@ cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const cl_dev
   using Real = Plain<"clBuildProgram", &cl_icd_dispatch::clBuildProgram>;
   const auto lie = lie_of(count > 0 && devices != nullptr ? place_of(objects, devices[0])
                                                           : place_of(objects, program));
-  if (!lie || options == nullptr) return Real::call(program, count, devices, options, notify, data);
+  if (!lie) return Real::call(program, count, devices, options, notify, data);
+  if (lie->get(CL_DEVICE_COMPILER_AVAILABLE, cl_bool{CL_TRUE}) == CL_FALSE) {
+    objects.refused.put(program, std::string());
+    return CL_COMPILER_NOT_AVAILABLE;
+  }
   std::string kept;
-  std::istringstream words(options);
+  std::istringstream words(options != nullptr ? options : "");
   for (std::string word; words >> word;) {
     if (begins_with_one_of(word, lie->refused_options)) {
       objects.refused.put(program, "error: unknown build option " + word);
@@ -162,17 +166,17 @@ cl_int CL_API_CALL build_program(cl_program program, cl_uint count, const cl_dev
     }
     if (!begins_with_one_of(word, lie->accepted_options)) kept += (kept.empty() ? "" : " ") + word;
   }
-  objects.refused.put(program, {});
+  objects.refused.put(program, std::nullopt);
   return Real::call(program, count, devices, kept.c_str(), notify, data);
 }
 
 cl_int CL_API_CALL get_build_info(cl_program program, cl_device_id device,
                                   cl_program_build_info what, size_t size, void* value,
                                   size_t* size_told) {
-  const std::string log = objects.refused.get(program);
-  if (!log.empty() && what == CL_PROGRAM_BUILD_LOG)
-    return give({log.c_str(), log.c_str() + log.size() + 1}, size, value, size_told);
-  if (!log.empty() && what == CL_PROGRAM_BUILD_STATUS)
+  const auto log = objects.refused.get(program);
+  if (log && what == CL_PROGRAM_BUILD_LOG)
+    return give({log->c_str(), log->c_str() + log->size() + 1}, size, value, size_told);
+  if (log && what == CL_PROGRAM_BUILD_STATUS)
     return give(bytes_of(cl_build_status{CL_BUILD_ERROR}), size, value, size_told);
   return Plain<"clGetProgramBuildInfo", &cl_icd_dispatch::clGetProgramBuildInfo>::call(
       program, device, what, size, value, size_told);
@@ -202,10 +206,8 @@ constexpr std::pair<std::string_view, unsigned> kCallsSince[] = {
 cl_int refusal_of(const Lie& lie, std::string_view call, const Place& place, std::size_t bytes) {
   for (const auto& [name, version] : kCallsSince)
     if (call == name && lie.version < version) return CL_INVALID_OPERATION;
-  const auto is = [&](cl_device_info what) { return lie.get(what, cl_bool{CL_TRUE}) != CL_FALSE; };
-  if (call == "clCreateContext" && !is(CL_DEVICE_AVAILABLE)) return CL_DEVICE_NOT_AVAILABLE;
-  if (call == "clBuildProgram" && !is(CL_DEVICE_COMPILER_AVAILABLE))
-    return CL_COMPILER_NOT_AVAILABLE;
+  if (call == "clCreateContext" && lie.get(CL_DEVICE_AVAILABLE, cl_bool{CL_TRUE}) == CL_FALSE)
+    return CL_DEVICE_NOT_AVAILABLE;
   if (!in_group(call, "allocate")) return CL_SUCCESS;
   if (bytes > lie.get(CL_DEVICE_MAX_MEM_ALLOC_SIZE, cl_ulong{bytes})) return CL_INVALID_BUFFER_SIZE;
   const cl_ulong all = place.device->allocated + bytes;

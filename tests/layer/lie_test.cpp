@@ -68,7 +68,8 @@ std::pair<cl_int, std::string> build(const Rig& rig, const char* source, const c
   const cl_device_id own = device();
   const cl_int status = clBuildProgram(program, 1, &own, options, nullptr, nullptr);
   std::string log(4096, '\0');
-  clGetProgramBuildInfo(program, own, CL_PROGRAM_BUILD_LOG, log.size(), log.data(), nullptr);
+  REQUIRE(clGetProgramBuildInfo(program, own, CL_PROGRAM_BUILD_LOG, log.size(), log.data(),
+                                nullptr) == CL_SUCCESS);
   return {status, log.c_str()};
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -107,7 +108,7 @@ struct Objects {
   Tracked<cl_kernel, KernelState> kernels;
   Tracked<cl_event, EventState> events;
   Tracked<cl_command_queue, cl_int> failed;  // status of the next command with an event
-  Tracked<cl_program, std::string> refused;  // log of a build that the layer refused
+  Tracked<cl_program, std::optional<std::string>> refused;  // log of a build that the layer refused
 };
 
 inline Place place_of(const Objects& objects, cl_device_id handle) {
