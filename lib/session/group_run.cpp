@@ -63,7 +63,7 @@ void Group::prepare() {
   bool none = true;
   for (std::size_t i = 0; i < in_set_; ++i) none &= !is_usable(i);
   if (none && stopped()) return;  // the stop is the reason, not the devices
-  close_unsupported_cases();
+  leave_out_unable();
   shrink_cases();
 }
 
@@ -509,17 +509,27 @@ std::optional<std::size_t> Group::fail_over(const Case& the_case) {
   return is_usable(reserve) ? std::optional(reserve) : std::nullopt;
 }
 
-// Closes cases with a device that has not failed but cannot do the problem.
-void Group::close_unsupported_cases() {
+// Leaves devices that have not failed but cannot do the problem out of cases that others can do,
+// and closes cases of which all devices cannot.
+void Group::leave_out_unable() {
+  const auto is_unable = [&](std::size_t i) {
+    return !given_.devices[i].lost && !result_.prepared[i].program;
+  };
   for (Case& the_case : result_.cases) {
-    for (const std::size_t i : the_case.devices) {
-      if (given_.devices[i].lost || result_.prepared[i].program) continue;
+    std::vector<std::string> unable;
+    for (const std::size_t i : the_case.devices)
+      if (is_unable(i))
+        unable.push_back("device " + given_.devices[i].facts.id + ": " +
+                         result_.prepared[i].capacity.reason);
+    if (unable.empty()) continue;
+    if (unable.size() == the_case.devices.size()) {
       the_case.closed = true;
       the_case.status = Status::unsupported;
-      the_case.reason =
-          "device " + given_.devices[i].facts.id + ": " + result_.prepared[i].capacity.reason;
-      break;
+      the_case.reason = unable.front();
+      continue;
     }
+    std::erase_if(the_case.devices, is_unable);
+    for (const std::string& why : unable) the_case.warnings.push_back("without " + why);
   }
 }
 
@@ -559,6 +569,7 @@ void Group::shrink(Case& the_case) {
     why = "device " + given_.devices[i].facts.id + ": " +
           (given_.devices[i].lost ? "lost, " + given_.devices[i].lost_why
                                   : result_.prepared[i].capacity.reason);
+    if (!given_.devices[i].lost) the_case.warnings.push_back("without " + why);
     the_case.devices.erase(the_case.devices.begin() + static_cast<std::ptrdiff_t>(n));
     if (!estimates.devices.empty())
       estimates.devices.erase(estimates.devices.begin() + static_cast<std::ptrdiff_t>(n));

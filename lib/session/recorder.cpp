@@ -137,6 +137,7 @@ class Recorder {
     run.status = the_case.status;
     if (the_case.status != Status::ok) run.reason = the_case.reason;
     run.verify = the_case.verify;
+    run.warnings = the_case.warnings;
     const Shape& shape = given_.shape;
     run.work = {shape.items, shape.unit, shape.ops, shape.bytes_in, shape.bytes_out};
     run.rate_unit = shape.rate_unit;

@@ -183,7 +183,10 @@ TEST_CASE("a device that is full at set-up cannot do this, and does what fits it
                                                      : FakeFault{};
   };
   const Report report = run(fakes, options);
-  CHECK(find(report, "equal").status == Status::unsupported);
+  const RunRecord& left = find(report, "equal");
+  CHECK((left.status == Status::ok && left.devices.size() == 1 && left.devices_asked == 2));
+  REQUIRE(left.warnings.size() == 1);
+  CHECK(left.warnings.front().starts_with("without device 0:1: "));
   CHECK(find(report, "equal", Mode::end_to_end).status == Status::ok);
   CHECK(find(report, "equal", Mode::end_to_end).devices.size() == 2);
   CHECK(report.faults.empty());
@@ -212,6 +215,7 @@ TEST_CASE("a device that a kernel does not suit is never lost: its rows are unsu
         CAPTURE(row.reason.value_or(""));
         CHECK(row.faults.empty());
         CHECK((row.status == Status::ok || row.status == Status::unsupported));
+        if (row.devices.size() < asked_for(row)) CHECK(row.warnings.size() == 1);
         if (row.status != Status::unsupported) continue;
         ++unsupported;
         CHECK(row.reason.value_or("").find("does not suit the kernel") != std::string::npos);
