@@ -503,15 +503,16 @@ std::optional<std::size_t> Group::fail_over(const Case& the_case) {
   return is_usable(reserve) ? std::optional(reserve) : std::nullopt;
 }
 
-// Closes cases with a device that has not failed but cannot do the problem.
+// Closes cases whose devices have not failed, but cannot do the problem. Others go on without those
+// that cannot.
 void Group::close_unsupported_cases() {
   for (Case& the_case : result_.cases) {
+    const auto usable = [&](std::size_t i) { return is_usable(i); };
+    if (std::any_of(the_case.devices.begin(), the_case.devices.end(), usable)) continue;
     for (const std::size_t i : the_case.devices) {
-      if (given_.devices[i].lost || result_.prepared[i].program) continue;
-      the_case.closed = true;
-      the_case.status = Status::unsupported;
-      the_case.reason =
-          "device " + given_.devices[i].facts.id + ": " + result_.prepared[i].capacity.reason;
+      if (given_.devices[i].lost) continue;
+      refuse(the_case,
+             "device " + given_.devices[i].facts.id + ": " + result_.prepared[i].capacity.reason);
       break;
     }
   }
