@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <string_view>
 
@@ -23,6 +24,21 @@ void wrap_object_calls(
     cl_icd_dispatch& table);  // discovery, contexts, queues, memory, programs, kernels
 void wrap_command_calls(cl_icd_dispatch& table);  // clEnqueue..., clFlush, clFinish
 void wrap_event_calls(cl_icd_dispatch& table);    // event status, waits, callbacks and time stamps
+void wrap_lie_calls(cl_icd_dispatch& table);      // queries and builds of devices that pretend
+
+// Names all devices of a platform by their positions among those that really exist.
+void learn(cl_platform_id platform);
+
+// Returns what the device of an object pretends to be, or null.
+inline std::shared_ptr<const Lie> lie_of(const Place& place) {
+  return place.device ? script.lie(place.device->id) : nullptr;
+}
+// Returns the error of a call, or CL_SUCCESS, by the file of a device that pretends to be another.
+cl_int refusal_of(const Lie& lie, std::string_view call, const Place& place, std::size_t bytes);
+cl_int refusal_of_launch(const Lie& lie, cl_command_queue queue, cl_kernel kernel,
+                         cl_uint dimensions, const size_t* global, const size_t* local);
+// Returns the real platform of one that a device which pretends has reported.
+cl_platform_id real_platform(cl_platform_id platform);
 
 // Returns the fault of a call, with action `error` if it is refused. Marks the device lost if the
 // fault says so.

@@ -173,8 +173,13 @@ cl_int CL_API_CALL enqueue_read_rect(cl_command_queue queue, cl_mem buffer, cl_b
 cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kernel, cl_uint dimensions,
                                   const size_t* offset, const size_t* global, const size_t* local,
                                   cl_uint waits, const cl_event* list, cl_event* event) {
+  const auto lie = lie_of(place_of(objects, queue));
   const auto real = [&](cl_uint n, const cl_event* l, cl_event* e) {
-    return cl->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset, global, local, n, l, e);
+    const cl_int refusal =
+        lie ? refusal_of_launch(*lie, queue, kernel, dimensions, global, local) : CL_SUCCESS;
+    return refusal != CL_SUCCESS ? refusal
+                                 : cl->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset,
+                                                              global, local, n, l, e);
   };
   const auto flipped = [&](const Fault& fault, const Place& place, EventState& state) {
     const auto buffers = objects.kernels.get(kernel).buffers;

@@ -76,7 +76,9 @@ cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info what, si
   const Fault fault = consider("clGetEventProfilingInfo", state.place);
   if (fault.action == Action::error) return code_of(fault);
   stall(fault);
-  if (state.failed != CL_SUCCESS) return CL_PROFILING_INFO_NOT_AVAILABLE;
+  const auto lie = lie_of(state.place);
+  if (state.failed != CL_SUCCESS || (lie && lie->stamps == "unavailable"))
+    return CL_PROFILING_INFO_NOT_AVAILABLE;
   if (state.stamps == "backwards") {
     if (what == CL_PROFILING_COMMAND_START)
       what = CL_PROFILING_COMMAND_END;
@@ -88,7 +90,10 @@ cl_int CL_API_CALL get_profiling_info(cl_event event, cl_profiling_info what, si
   const cl_int told = cl->clGetEventProfilingInfo(asked, what, size, value, size_told);
   if (told != CL_SUCCESS || value == nullptr) return told;
   auto& stamp = *static_cast<cl_ulong*>(value);
-  if (state.stamps == "zero") stamp = 0;
+  if (lie)
+    stamp -= stamp % std::max<std::size_t>(
+                         1, lie->get(CL_DEVICE_PROFILING_TIMER_RESOLUTION, std::size_t{1}));
+  if (state.stamps == "zero" || (lie && lie->stamps == "zero")) stamp = 0;
   if (state.stamps == "huge") stamp += cl_ulong{1} << 62;
   if (state.stamps == "backwards" && ends) stamp += 1000;  // also if it took no time
   return told;

@@ -30,6 +30,14 @@ Fault consider(std::string_view call, const Place& place, std::string kernel, st
     if (place.device && (fault.action == Action::die || !place.context)) place.device->dead = code;
     fault.action = Action::error;
   }
+  if (fault.action != Action::error) {
+    const auto lie = lie_of(place);
+    const cl_int refusal = lie ? refusal_of(*lie, call, place, bytes) : CL_SUCCESS;
+    if (refusal != CL_SUCCESS) {
+      fault.action = Action::error;
+      fault.value = refusal;
+    }
+  }
   return fault;
 }
 
@@ -81,6 +89,7 @@ FAULT_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispat
   fault::wrap_object_calls(table);
   fault::wrap_command_calls(table);
   fault::wrap_event_calls(table);
+  fault::wrap_lie_calls(table);
   fault::read_script(fault::variable("MGPU_FAULT_SCRIPT"), fault::variable("MGPU_FAULT_LOG"));
   *told = &table;
   *entries_told = known;
@@ -88,7 +97,8 @@ FAULT_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispat
 }
 
 // Sets the script in place of the variables, for tests of the layer in one process. Threads that
-// are inside calls see the old or the new rules.
+// are inside calls see the old or the new rules. Devices that died live again.
 FAULT_EXPORT void mgpu_fault_script(const char* text, const char* log) {
   fault::read_script(text, log);
+  fault::objects.devices.change_all([](fault::Place& place) { place.device->dead = CL_SUCCESS; });
 }

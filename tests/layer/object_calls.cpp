@@ -1,5 +1,6 @@
 // Calls that find devices and make objects on them.
 #include <algorithm>
+#include <cstring>
 #include <memory>
 #include <tuple>
 #include <type_traits>
@@ -17,7 +18,8 @@ cl_int CL_API_CALL get_platform_ids(cl_uint entries, cl_platform_id* platforms, 
   return cl->clGetPlatformIDs(entries, platforms, count);
 }
 
-// Names all devices of a platform by their positions among those that really exist.
+}  // namespace
+
 void learn(cl_platform_id platform) {
   cl_uint count = 0;
   if (cl->clGetPlatformIDs(0, nullptr, &count) != CL_SUCCESS) return;
@@ -32,19 +34,34 @@ void learn(cl_platform_id platform) {
     if (objects.devices.has(devices[d])) continue;
     auto device = std::make_shared<DeviceState>();
     device->id = std::to_string(p) + ":" + std::to_string(d);
+    device->platform = platform;
     objects.devices.put(devices[d], {device, nullptr});
   }
 }
 
+namespace {
+
+// Returns the type that the device reports, with the bit of a default device if it is that one.
+cl_device_type type_of(cl_device_id device) {
+  cl_device_type type = 0;
+  cl->clGetDeviceInfo(device, CL_DEVICE_TYPE, sizeof type, &type, nullptr);
+  const auto lie = lie_of(place_of(objects, device));
+  if (!lie) return type;
+  const cl_device_type is_default = type & CL_DEVICE_TYPE_DEFAULT;
+  return lie->get(CL_DEVICE_TYPE, type) | is_default;
+}
+
 cl_int CL_API_CALL get_device_ids(cl_platform_id platform, cl_device_type type, cl_uint entries,
                                   cl_device_id* devices, cl_uint* count) {
-  cl_uint all = 0;
-  const cl_int status = cl->clGetDeviceIDs(platform, type, 0, nullptr, &all);
-  if (status != CL_SUCCESS) return status;
+  platform = real_platform(platform);
   learn(platform);
+  cl_uint all = 0;
+  const cl_int status = cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &all);
+  if (status != CL_SUCCESS) return status;
   std::vector<cl_device_id> there(all), listed;
-  cl->clGetDeviceIDs(platform, type, all, there.data(), nullptr);
+  cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, all, there.data(), nullptr);
   for (cl_device_id device : there) {
+    if ((type_of(device) & type) == 0) continue;
     const Place place = place_of(objects, device);
     const Fault fault = place.lost() == CL_SUCCESS ? consider("clGetDeviceIDs", place)
                                                    : Fault();  // a dead one is still listed
@@ -59,6 +76,16 @@ cl_int CL_API_CALL get_device_ids(cl_platform_id platform, cl_device_type type, 
   return listed.empty() ? CL_DEVICE_NOT_FOUND : CL_SUCCESS;
 }
 
+// Returns whether the device can be split in this way; true if its file does not say.
+bool splits(const Lie& lie, cl_device_partition_property kind) {
+  const auto kinds = lie.device.find(CL_DEVICE_PARTITION_PROPERTIES);
+  if (kinds == lie.device.end()) return true;
+  for (std::size_t at = 0; at < kinds->second.size(); at += sizeof kind) {
+    if (std::memcmp(kinds->second.data() + at, &kind, sizeof kind) == 0) return true;
+  }
+  return false;
+}
+
 cl_int CL_API_CALL create_sub_devices(cl_device_id parent,
                                       const cl_device_partition_property* properties,
                                       cl_uint entries, cl_device_id* devices, cl_uint* count) {
@@ -66,6 +93,8 @@ cl_int CL_API_CALL create_sub_devices(cl_device_id parent,
   const Fault fault = consider("clCreateSubDevices", place);
   if (fault.action == Action::error) return code_of(fault);
   stall(fault);
+  if (const auto lie = lie_of(place); lie && properties != nullptr && !splits(*lie, properties[0]))
+    return CL_INVALID_VALUE;
   cl_uint made = 0;
   const cl_int status = cl->clCreateSubDevices(parent, properties, entries, devices, &made);
   if (count != nullptr) *count = made;
@@ -73,6 +102,7 @@ cl_int CL_API_CALL create_sub_devices(cl_device_id parent,
   for (cl_uint k = 0; k < std::min(made, entries); ++k) {
     auto device = std::make_shared<DeviceState>();
     device->id = place.id() + "." + std::to_string(k);
+    if (place.device) device->platform = place.device->platform;
     objects.devices.put(devices[k], {device, nullptr});
   }
   return status;
@@ -84,10 +114,20 @@ cl_context CL_API_CALL create_context(const cl_context_properties* properties, c
                                                                 void*),
                                       void* data, cl_int* status) {
   const Place place = count > 0 && devices != nullptr ? place_of(objects, devices[0]) : Place();
+  std::vector<cl_context_properties> real;
+  for (const cl_context_properties* p = properties; p != nullptr && *p != 0; p += 2) {
+    const auto platform = reinterpret_cast<cl_platform_id>(p[1]);
+    real.insert(real.end(),
+                {p[0], p[0] == CL_CONTEXT_PLATFORM
+                           ? reinterpret_cast<cl_context_properties>(real_platform(platform))
+                           : p[1]});
+  }
+  real.push_back(0);
   return create(
       "clCreateContext", place, {}, 0, status,
       [&](cl_int* told) {
-        return cl->clCreateContext(properties, count, devices, notify, data, told);
+        return cl->clCreateContext(properties != nullptr ? real.data() : nullptr, count, devices,
+                                   notify, data, told);
       },
       [&](cl_context made) {
         auto context = std::make_shared<ContextState>();
@@ -104,6 +144,13 @@ Place on_device(cl_context context, cl_device_id device) {
   return place;
 }
 
+cl_command_queue_properties bits_of(cl_command_queue_properties properties) { return properties; }
+cl_command_queue_properties bits_of(const cl_queue_properties* properties) {
+  for (; properties != nullptr && *properties != 0; properties += 2)
+    if (*properties == CL_QUEUE_PROPERTIES) return properties[1];
+  return 0;
+}
+
 // Wraps a call that makes an object on one device of a context.
 template <Name name, auto member>
 struct OnDevice;
@@ -116,13 +163,38 @@ struct OnDevice<name, member> {
     const Place place = on_device(context, device);
     return create(
         name.text, place, {}, 0, status,
-        [&](cl_int* told) { return (cl->*member)(context, device, properties, told); },
+        [&](cl_int* told) -> cl_command_queue {
+          const auto lie = lie_of(place);
+          const auto wanted = bits_of(properties);
+          if (lie && (lie->get(CL_DEVICE_QUEUE_PROPERTIES, wanted) & wanted) != wanted) {
+            *told = CL_INVALID_QUEUE_PROPERTIES;
+            return nullptr;
+          }
+          return (cl->*member)(context, device, properties, told);
+        },
         [&](cl_command_queue made) { objects.queues.put(made, place); });
   }
 };
 
+// Counts a buffer as memory of a device that pretends, until it is destroyed.
+void count(cl_mem made, const Place& place, std::size_t size) {
+  cl_mem_flags flags = 0;
+  cl->clGetMemObjectInfo(made, CL_MEM_FLAGS, sizeof flags, &flags, nullptr);
+  if (flags & (CL_MEM_USE_HOST_PTR | CL_MEM_ALLOC_HOST_PTR)) return;
+  using Counted = std::pair<std::shared_ptr<DeviceState>, std::size_t>;
+  auto counted = std::make_unique<Counted>(place.device, size);
+  const auto forget = [](cl_mem, void* given) {
+    const std::unique_ptr<Counted> gone(static_cast<Counted*>(given));
+    gone->first->allocated -= gone->second;
+  };
+  place.device->allocated += size;
+  if (cl->clSetMemObjectDestructorCallback(made, forget, counted.get()) == CL_SUCCESS)
+    static_cast<void>(counted.release());
+}
+
 void keep(cl_mem made, const Place& place, std::size_t size) {
   objects.memory.put(made, {place, size});
+  if (lie_of(place)) count(made, place, size);
 }
 void keep(cl_program made, const Place& place, std::size_t) { objects.programs.put(made, place); }
 void keep(cl_event made, const Place& place, std::size_t) {
@@ -155,6 +227,21 @@ struct InContext<name, member> {
         [&](Made made) { keep(made, place, bytes); });
   }
 };
+
+cl_program CL_API_CALL create_program(cl_context context, cl_uint count, const char** strings,
+                                      const size_t* lengths, cl_int* status) {
+  using Real = InContext<"clCreateProgramWithSource", &cl_icd_dispatch::clCreateProgramWithSource>;
+  const auto lie = lie_of(place_of(objects, context));
+  const std::string prelude = lie ? lie->prelude() : std::string();
+  if (prelude.empty() || strings == nullptr)
+    return Real::call(context, count, strings, lengths, status);
+  std::vector<const char*> texts(strings, strings + count);
+  std::vector<size_t> sizes(count, 0);  // 0: ends with a zero
+  if (lengths != nullptr) sizes.assign(lengths, lengths + count);
+  texts.insert(texts.begin(), prelude.c_str());
+  sizes.insert(sizes.begin(), prelude.size());
+  return Real::call(context, count + 1, texts.data(), sizes.data(), status);
+}
 
 cl_kernel CL_API_CALL create_kernel(cl_program program, const char* name, cl_int* status) {
   const Place place = place_of(objects, program);
@@ -205,7 +292,6 @@ void wrap_object_calls(cl_icd_dispatch& table) {
 #define IN_CONTEXT(name) table.name = InContext<#name, &cl_icd_dispatch::name>::call
   IN_CONTEXT(clCreateBuffer);
   IN_CONTEXT(clCreateBufferWithProperties);
-  IN_CONTEXT(clCreateProgramWithSource);
   IN_CONTEXT(clCreateProgramWithBinary);
   IN_CONTEXT(clCreateUserEvent);
 #undef IN_CONTEXT
@@ -213,6 +299,7 @@ void wrap_object_calls(cl_icd_dispatch& table) {
   table.clGetDeviceIDs = get_device_ids;
   table.clCreateSubDevices = create_sub_devices;
   table.clCreateContext = create_context;
+  table.clCreateProgramWithSource = create_program;
   table.clCreateKernel = create_kernel;
   table.clSetKernelArg = set_kernel_arg;
 }

@@ -2,25 +2,25 @@
 // and what happened to that device.
 #pragma once
 
-#define CL_TARGET_OPENCL_VERSION 300
-#define CL_USE_DEPRECATED_OPENCL_1_1_APIS
-#define CL_USE_DEPRECATED_OPENCL_1_2_APIS
-#include <CL/cl.h>
-#include <CL/cl_layer.h>
-
 #include <atomic>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
+
+#include "tests/layer/opencl.hpp"
 
 namespace fault {
 
 struct DeviceState {
   std::string id;
-  std::atomic<cl_int> dead = CL_SUCCESS;  // if not CL_SUCCESS: result of all its calls
+  cl_platform_id platform = nullptr;         // the real one
+  std::atomic<std::uint64_t> allocated = 0;  // bytes of buffers, if it pretends to be another
+  std::atomic<cl_int> dead = CL_SUCCESS;     // if not CL_SUCCESS: result of all its calls
 };
 
 struct ContextState {
@@ -88,6 +88,11 @@ class Tracked {
     const std::lock_guard lock(mutex_);
     if (const auto found = states_.find(handle); found != states_.end()) change(found->second);
   }
+  template <class Change>
+  void change_all(const Change& change) {
+    const std::lock_guard lock(mutex_);
+    for (auto& [handle, state] : states_) change(state);
+  }
 
  private:
   mutable std::mutex mutex_;
@@ -103,6 +108,7 @@ struct Objects {
   Tracked<cl_kernel, KernelState> kernels;
   Tracked<cl_event, EventState> events;
   Tracked<cl_command_queue, cl_int> failed;  // status of the next command with an event
+  Tracked<cl_program, std::optional<std::string>> refused;  // log of a build that the layer refused
 };
 
 inline Place place_of(const Objects& objects, cl_device_id handle) {

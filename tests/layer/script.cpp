@@ -88,6 +88,7 @@ void Script::read(std::string_view text, const std::string& log_file) {
   if (!log_file.empty() && log < 0) refuse("cannot write MGPU_FAULT_LOG \"" + log_file + "\"");
   const std::lock_guard lock(mutex_);
   rules_ = std::move(rules);
+  has_lies_ = std::any_of(rules_.begin(), rules_.end(), [](const Rule& r) { return r.lie; });
   if (log_ >= 0) ::close(log_);
   log_ = log;
 }
@@ -99,6 +100,9 @@ Script::Rule Script::read_rule(std::string_view text, std::size_t above) {
     if (equals == std::string::npos) refuse("\"" + word + "\" is not key=value");
     read_word(rule, word.substr(0, equals), word.substr(equals + 1));
   }
+  if (rule.lie && split(text, " \t").size() > (rule.device == "*" ? 1 : 2))
+    refuse("\"" + std::string(text) + "\": be= goes with device= only");
+  if (rule.lie) return rule;
   if (rule.after && (*rule.after < 1 || *rule.after > above))
     refuse("after= names no rule above it: \"" + std::string(text) + "\"");
   const auto all_are = [&](std::initializer_list<std::string_view> groups) {
@@ -147,6 +151,14 @@ void Script::read_word(Rule& rule, const std::string& key, const std::string& va
       {"while", to(&Rule::file)},
       {"bit", to(&Rule::bit)},
       {"arg", [](Rule& of, const std::string& text) { of.fault.arg = number<unsigned>(text); }},
+      {"be",
+       [](Rule& of, const std::string& text) {
+         try {
+           of.lie = Lie::read(text);
+         } catch (const std::invalid_argument& error) {
+           refuse(error.what());
+         }
+       }},
       {"do", read_action},
       {"call", read_calls}};
   const auto found = keys.find(key);
@@ -229,7 +241,7 @@ Fault Script::at(const Site& site) {
   std::vector<Rule*> worked;
   for (std::size_t i = 0; i < rules_.size(); ++i) {
     Rule& rule = rules_[i];
-    if (!matches(rule, site)) continue;
+    if (rule.lie || !matches(rule, site)) continue;
     if (rule.after && !rules_[*rule.after - 1].worked_on.contains(site.device)) continue;
     const std::uint64_t n = ++rule.counts[site.device];
     const std::uint64_t dice = mixed(mixed(rule.seed) ^ mixed(n) ^ hashed(site.device));
@@ -244,6 +256,17 @@ Fault Script::at(const Site& site) {
   for (Rule* rule : worked)
     rule->worked_on.insert(site.device);  // only now: this call does not count as coming after it
   return fault;
+}
+
+std::shared_ptr<const Lie> Script::lie(const std::string& device) {
+  if (!has_lies_ || device.empty()) return nullptr;
+  const std::string parent = device.substr(0, device.find('.'));
+  const std::lock_guard lock(mutex_);
+  for (const Rule& rule : rules_) {
+    if (rule.lie && (rule.device == "*" || rule.device == device || rule.device == parent))
+      return rule.lie;
+  }
+  return nullptr;
 }
 
 void Script::note(std::size_t rule, const Site& site, std::uint64_t n) const {

@@ -44,6 +44,22 @@
 //                 die:CODE       the same, for every context of the device, and no new one can be
 //                                made
 //                 note           only a line in the log
+//   be=FILE       the device pretends to be the one that a file of facts describes: a path, or the
+//                 name of a file in tests/layer/devices without ".toml". Goes with device= only,
+//                 and is also true of sub-devices. The first rule with be= for a device decides.
+//
+// A device that pretends answers queries by its file (lie.hpp describes it) and enforces what they
+// claim: work-group sizes of the device and of each kernel (CL_INVALID_WORK_GROUP_SIZE,
+// CL_INVALID_WORK_ITEM_SIZE), local memory of a kernel (CL_OUT_OF_RESOURCES), the size of an
+// allocation (CL_INVALID_BUFFER_SIZE) and of all (CL_MEM_OBJECT_ALLOCATION_FAILURE), programs with
+// `double` (do not build without cl_khr_fp64), options and words that its compiler refuses,
+// properties of queues, kinds of sub-devices, calls of a later OpenCL version
+// (CL_INVALID_OPERATION), no compiler, not available. Time stamps are rounded down to its timer's
+// resolution. It has no program binaries: PoCL takes seconds to make them. Its units, clock and
+// speed are words only, and sub-devices have the real number of units. CL_DEVICE_PLATFORM is a
+// platform with the file's facts, which clGetPlatformIDs does not list: two devices of one platform
+// may pretend to be of two. The listed platform has the file's facts if all its devices pretend to
+// be of one file, else its own.
 //
 // Every rule counts every call that matches its other words; the first rule that is due
 // decides. A rule that cannot be read ends the process with exit code 125. MGPU_FAULT_LOG names a
@@ -53,15 +69,19 @@
 // with n as counted by the rule and T of the monotonic clock.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <set>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "tests/layer/lie.hpp"
 
 namespace fault {
 
@@ -106,6 +126,8 @@ class Script {
   void read(std::string_view text, const std::string& log_file);
   // Counts the call and returns its fault. Thread-safe.
   Fault at(const Site& site);
+  // Returns what a device pretends to be, or null. Thread-safe.
+  std::shared_ptr<const Lie> lie(const std::string& device);
 
  private:
   struct Rule {
@@ -116,6 +138,7 @@ class Script {
     std::optional<double> p;
     std::optional<std::uint64_t> bit;
     Fault fault;
+    std::shared_ptr<const Lie> lie;
     std::optional<std::size_t> after;
     std::map<std::string, std::uint64_t> counts;  // by device
     std::set<std::string> worked_on;              // device names
@@ -130,6 +153,7 @@ class Script {
 
   std::mutex mutex_;
   std::vector<Rule> rules_;
+  std::atomic<bool> has_lies_ = false;
   int log_ = -1;
 };
 

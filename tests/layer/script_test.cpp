@@ -56,12 +56,43 @@ TEST_CASE("the first rule whose turn it is decides, and all count") {
   CHECK(script.at({"clEnqueueNDRangeKernel", "0:0", {}}).value == -6);
 }
 
+TEST_CASE("a device pretends by the first rule for it, and its sub-devices with it") {
+  fault::Script script;
+  script.read("device=0:1.1 be=mi300x; device=0:1 be=rx7900; device=0:1 be=mi300x", "");
+  const auto file = [&](const char* device) {
+    const auto lie = script.lie(device);
+    return lie ? lie->file.substr(lie->file.rfind('/') + 1) : "";
+  };
+  CHECK(file("0:0") == "");
+  CHECK(file("0:1") == "rx7900.toml");
+  CHECK(file("0:1.0") == "rx7900.toml");
+  CHECK(file("0:1.1") == "mi300x.toml");
+  CHECK(script.at({"clFinish", "0:1", {}}).action == fault::Action::none);
+}
+
 TEST_CASE("a script that means nothing is refused") {
-  for (const char* text :
-       {"call=launch", "do=explode", "do=error", "do=error:5", "do=error:x", "do=delay:-1",
-        "do=hang:3", "nth=2", "nth=x do=hang", "who=me do=hang", "word", "call=lunch do=hang",
-        "do=flip", "call=clFinish do=flip", "call=launch do=vanish", "call=launch do=stamps",
-        "call=launch do=stamps:odd", "call=wait do=fail:-5", "after=1 do=hang"}) {
+  for (const char* text : {"call=launch",
+                           "do=explode",
+                           "do=error",
+                           "do=error:5",
+                           "do=error:x",
+                           "do=delay:-1",
+                           "do=hang:3",
+                           "nth=2",
+                           "nth=x do=hang",
+                           "who=me do=hang",
+                           "word",
+                           "call=lunch do=hang",
+                           "do=flip",
+                           "call=clFinish do=flip",
+                           "call=launch do=vanish",
+                           "call=launch do=stamps",
+                           "call=launch do=stamps:odd",
+                           "call=wait do=fail:-5",
+                           "after=1 do=hang",
+                           "be=nobody",
+                           "be=rx7900 do=hang",
+                           "device=0:0 nth=1 be=rx7900"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(fault::Script().read(text, ""), std::invalid_argument);
   }

@@ -1,0 +1,105 @@
+#!/usr/bin/env python3
+"""Devices of other vendors: PoCL pretends to be each of tests/layer/devices/*.toml, by the fault
+layer between the program and OpenCL, and every suite ends as the file's table [expect] says:
+`passed`, or `unsupported` with a part of the reason. The key `all` is for suites that the table
+does not name. No device is ever lost, disabled, hung or uncalibrated. Usage: vendors_test.py BINARY
+[unittest arguments]. The thorough tier has every suite on every device, and the quick tier some of
+them: PoCL compiles a GPU's kernels for seconds, and keeps them in POCL_CACHE_DIR."""
+
+import json
+import os
+import tomllib
+
+import binary
+from binary import Case, ROOT, mgpu, thorough
+from suites_test import SHAPES
+
+DEVICES = {file.stem: tomllib.loads(file.read_text())
+           for file in sorted((ROOT / "tests/layer/devices").glob("*.toml"))}
+RUNS = {suite: [suite, *shape[:shape.index("-s")]] for suite, shape in SHAPES.items()}
+QUICK = {("merkle", "rx7900"), ("geometric", "mali-g52"), ("geometric", "arc-a770"),
+         ("merkle", "rx7900-clover"), ("merkle", "fpga-emulator")}
+LOST = ("is lost", "disabled", "hung", "no answer", "not calibrated")
+
+
+def pretending(script, **more):
+    return {"OPENCL_LAYERS": os.environ["MGPU_FAULT_LAYER"], "MGPU_FAULT_SCRIPT": script, **more}
+
+
+def expected_of(device, suite):
+    table = DEVICES[device]["expect"]
+    return table.get(suite, table.get("all"))
+
+
+class Vendors(Case):
+    def assert_ends(self, result, expected, file, devices=1):
+        """Checks a run's exit code and the verdict of each of its cases."""
+        status, _, reason = expected.partition(": ")
+        for word in LOST:
+            self.assertNotIn(word, result.err, result)
+        if not file.exists():  # no device was left to run on
+            self.assertEqual((status, result.code), ("unsupported", 7), result)
+            self.assertIn(reason.lower(), result.err.lower())
+            return
+        report = json.loads(file.read_text())
+        faults = [*report["faults"], *(fault for run in report["runs"] for fault in run["faults"])]
+        self.assertEqual(faults, [], result)
+        self.assertGreater(len(report["runs"]), 0)
+        for run in report["runs"]:
+            if status == "passed":
+                self.assertEqual((run["status"], run["verify"]["status"]), ("ok", "passed"),
+                                 f"{run['case']}: {run['reason']}\n{result}")
+                self.assertEqual(len(run["devices"]), devices, result)
+            else:
+                self.assertEqual(run["status"], "unsupported", f"{run['case']}\n{result}")
+                self.assertIn(reason.lower(), run["reason"].lower(), result)
+        self.assertEqual(result.code, 0 if status == "passed" else 5, result)
+
+    def run_of(self, suite, script, *arguments, **variables):
+        file = self.folder / "r.json"
+        result = mgpu("run", *RUNS[suite], "-n", 1, "--warmup", 0, "-s", "equal", "--mode",
+                      "resident", "-o", file, *arguments, env=pretending(script, **variables))
+        return result, file
+
+    def test_every_file_says_what_happens_in_every_suite(self):
+        listed = json.loads(self.good("list", "suites", "--json").out)
+        self.assertEqual({suite["name"] for suite in listed["suites"]}, {*RUNS, "kernel"})
+        for name, device in DEVICES.items():
+            self.assertGreater(len(device["sources"]), 0, name)
+            for suite in RUNS:
+                self.assertRegex(expected_of(name, suite) or "", "^(passed|unsupported: .+)$", name)
+
+    def test_every_device_is_listed_with_its_platform(self):
+        for name, device in DEVICES.items():
+            if not all(device["device"].get(key, True) for key in ("available",
+                                                                   "compiler_available")):
+                continue
+            if expected_of(name, "merkle") != "passed":
+                continue
+            result = mgpu("devices", "--json", env=pretending(f"be={name}"))
+            self.assertEqual(result.code, 0, f"{name}: {result}")
+            for listed in json.loads(result.out)["devices"]:
+                self.assertEqual(listed["platform"], device["platform"]["name"].strip(), name)
+                self.assertEqual(listed["type"], device["device"]["type"], name)
+
+    def test_two_vendors_share_a_set(self):
+        result, file = self.run_of("geometric", "device=0:0 be=rx7900; device=0:1 be=arc-a770",
+                                   "-d", "gpu", POCL_DEVICES="pthread pthread")
+        self.assert_ends(result, "passed", file, devices=2)
+
+
+def test_of(suite, device):
+    def test(self):
+        result, file = self.run_of(suite, f"be={device}", "-d", "0:0")
+        self.assert_ends(result, expected_of(device, suite), file)
+    return test if (suite, device) in QUICK else thorough(test)
+
+
+for a_suite in RUNS:
+    for a_device in DEVICES:
+        setattr(Vendors, f"test_{a_suite}_on_{a_device.replace('-', '_')}",
+                test_of(a_suite, a_device))
+
+
+if __name__ == "__main__":
+    binary.main()
