@@ -10,7 +10,9 @@ __kernel void add_shards(__global const float* restrict gradients, __global floa
   if (i < stride) nodes[(ulong)place * stride + i] = sum_of_shards(gradients + (ulong)first * stride + i, shards, stride);
 }
 
+#ifndef SIDE
 #define SIDE 32   // parameters of a work-group
+#endif
 #define PARTS 8   // parts of the shards, read at the same time by work-items of a parameter
 
 // Nodes, their first shards and levels in `list`, cover all shards; without any, `gradients` has

@@ -14,12 +14,11 @@
 
 #if UPDATE
 // Copies `inner` columns of a from `column` on, for `count` rows, side by side: 32 columns of 64
-// rows per work-group.
-__kernel __attribute__((reqd_work_group_size(256, 1, 1))) void pack_rows(__global const real* restrict a, __global real* restrict packed,
-                                                                         const uint first_row, const uint count, const uint inner,
-                                                                         const uint lda, const uint column) {
+// rows per work-group, which may have any number of work-items.
+__kernel void pack_rows(__global const real* restrict a, __global real* restrict packed, const uint first_row, const uint count,
+                        const uint inner, const uint lda, const uint column) {
   const uint k0 = (uint)get_group_id(0) * 32, m0 = first_row + (uint)get_group_id(1) * 64;
-  for (uint i = (uint)get_local_id(0); i < 64 * 32; i += 256) {
+  for (uint i = (uint)get_local_id(0); i < 64 * 32; i += (uint)get_local_size(0)) {
     const uint m = m0 + i / 32, k = k0 + i % 32;
     if (m < count && k < inner) packed[(ulong)m * inner + k] = a[(ulong)m * lda + k + column];
   }

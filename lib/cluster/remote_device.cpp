@@ -29,7 +29,8 @@ class RemoteBuffer final : public Buffer {
 
 class RemoteKernel final : public Kernel {
  public:
-  RemoteKernel(RemoteDevice& device, std::uint64_t number) : device_(device), number_(number) {}
+  RemoteKernel(RemoteDevice& device, std::uint64_t number, const GroupLimits& limits)
+      : Kernel(limits), device_(device), number_(number) {}
   ~RemoteKernel() override { device_.forget(Call::free_kernel, number_); }
   std::optional<std::vector<KernelParameter>> parameters() const override {
     return device_.parameters_of(number_);
@@ -246,8 +247,9 @@ std::unique_ptr<Kernel> RemoteDevice::foreign_kernel(const KernelSource& source,
 
 std::unique_ptr<Kernel> RemoteDevice::made_kernel(std::uint64_t number, std::string_view entry,
                                                   Writer call) {
-  ask(std::move(call), "building " + std::string(entry) + " for " + traits_.id);
-  return std::make_unique<RemoteKernel>(*this, number);
+  const Message answer =
+      ask(std::move(call), "building " + std::string(entry) + " for " + traits_.id);
+  return std::make_unique<RemoteKernel>(*this, number, Reader(answer).get<GroupLimits>());
 }
 
 std::optional<Nanos> RemoteDevice::try_out(const std::function<void(Stream&)>& commands) {

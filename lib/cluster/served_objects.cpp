@@ -45,7 +45,8 @@ bool ServedObjects::answer(Call call, DeviceResources& resources, Reader& in, Wr
     case Call::kernel: {
       const auto name = number();
       const std::string file = in.text(), entry = in.text();
-      kernels_[name] = resources.kernel(file, entry, in.text());
+      const auto& made = kernels_[name] = resources.kernel(file, entry, in.text());
+      out.put(made->group_limits());
       return true;
     }
     case Call::foreign_kernel: {
@@ -54,7 +55,8 @@ bool ServedObjects::answer(Call call, DeviceResources& resources, Reader& in, Wr
       source.name = in.text();
       source.text = in.text();
       const std::string entry = in.text();
-      kernels_[name] = resources.foreign_kernel(source, entry, in.text());
+      const auto& made = kernels_[name] = resources.foreign_kernel(source, entry, in.text());
+      out.put(made->group_limits());
       return true;
     }
     case Call::parameters: {

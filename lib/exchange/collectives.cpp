@@ -390,8 +390,8 @@ void Collectives::combine(DeviceIndex device, const CollectiveCall& call, const 
   const Bytes size = bytes_of(call.element);
   const DeviceTraits& traits = members_[device.value]->device->traits();
   constexpr std::size_t kGroup = 256;
-  const std::size_t group =
-      traits.cpu ? 1 : std::clamp<std::size_t>(traits.max_work_group, 1, kGroup);
+  Kernel& combining = kernel(device, call, false);
+  const std::size_t group = traits.cpu ? 1 : group_of(kGroup, combining);
   const std::size_t groups =
       traits.cpu ? std::size_t{traits.compute_units} : std::size_t{traits.compute_units} * 8;
   const std::uint64_t vectors = (count * size + 15) / 16;
@@ -400,7 +400,7 @@ void Collectives::combine(DeviceIndex device, const CollectiveCall& call, const 
   const bool aligned = mine.offset % 16 == 0 && to_offset % 16 == 0;
   std::array<Buffer*, kMost> outs{};
   for (std::size_t i = 0; i < kMost; ++i) outs[i] = to[i < to.size() ? i : 0];
-  stream.launch(kernel(device, call, false), Grid{{needed * group, 1, 1}, {group, 1, 1}},
+  stream.launch(combining, Grid{{needed * group, 1, 1}, {group, 1, 1}},
                 {outs[0], outs[1], outs[2], outs[3], outs[4], outs[5], outs[6], outs[7],
                  static_cast<std::uint32_t>(to.size()), to_offset / size, mine.buffer,
                  mine.offset / size, &landing_->piece(device), slot_ / size, count, device.value,

@@ -26,8 +26,7 @@ class DeviceCalibration {
   DeviceCalibration(Backend& backend, OpenDevice& device)
       : backend_(backend), device_(device), traits_(device.resources().traits()) {
     lanes_ = traits_.cpu ? width(traits_.float_width) : 1;
-    group_ =
-        traits_.cpu ? 1 : std::bit_floor(std::clamp<std::size_t>(traits_.max_work_group, 1, 256));
+    group_ = traits_.cpu ? 1 : 256;
     // CPUs get many groups, so that a core that is late does fewer of them. 2048 work-items per
     // unit fill today's GPUs.
     groups_ = std::max(1u, traits_.compute_units) * (traits_.cpu ? 16u : 8u);
@@ -109,7 +108,7 @@ class DeviceCalibration {
 
   void enqueue_arithmetic(Kernel& object, Buffer& out, std::uint32_t loops,
                           const Arguments& numbers) {
-    const Grid grid{{groups_ * group_, 1, 1}, {group_, 1, 1}};
+    const Grid grid = grid_of(object, groups_ * group_, group_);
     if (numbers.size() == 1)
       device_.stream().launch(object, grid, {&out, loops, numbers[0]});
     else
@@ -171,8 +170,7 @@ class DeviceCalibration {
     const Bytes size = items * each * element;
     Buffer &one = buffer(size), &other = buffer(size);
     Kernel& object = kernel("copy");
-    const std::size_t local = traits_.cpu ? 1 : std::min<std::size_t>(group_, items);
-    const Grid grid{{items, 1, 1}, {local, 1, 1}};
+    const Grid grid = grid_of(object, items, std::min<std::size_t>(group_, items));
     const auto seconds_of = [&](Buffer& from, Buffer& to) {
       return device_seconds([&] { device_.stream().launch(object, grid, {&from, &to, each}); });
     };
@@ -216,7 +214,7 @@ class DeviceCalibration {
 
   void launches(Capability& measured) {
     Kernel& object = kernel("nothing");
-    const Grid grid{{group_, 1, 1}, {group_, 1, 1}};
+    const Grid grid = grid_of(object, group_, group_);
     const auto launch = [&](unsigned count) {
       return host_time([&] {
         for (unsigned i = 0; i < count; ++i)
@@ -235,7 +233,7 @@ class DeviceCalibration {
   OpenDevice& device_;
   const DeviceTraits& traits_;
   unsigned lanes_ = 1;
-  std::size_t group_ = 1, groups_ = 1;
+  std::size_t group_ = 1, groups_ = 1;  // work-items of a group, which a kernel may have fewer of
   std::string options_;
   Holdings holdings_;
 };

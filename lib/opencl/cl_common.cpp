@@ -1,6 +1,7 @@
 // Names of OpenCL status codes and the kinds of Error that they become.
 #include "lib/opencl/cl_common.hpp"
 
+#include <algorithm>
 #include <array>
 #include <string_view>
 #include <utility>
@@ -116,10 +117,21 @@ std::string cl_status_name(cl_int status) {
   return "OpenCL status " + std::to_string(status);
 }
 
+bool does_not_suit(cl_int status) {
+  constexpr std::array kinds = {
+      CL_COMPILER_NOT_AVAILABLE,    CL_BUILD_PROGRAM_FAILURE,  CL_LINKER_NOT_AVAILABLE,
+      CL_LINK_PROGRAM_FAILURE,      CL_INVALID_BUILD_OPTIONS,  CL_INVALID_PROGRAM_EXECUTABLE,
+      CL_INVALID_KERNEL_DEFINITION, CL_INVALID_KERNEL_ARGS,    CL_INVALID_WORK_DIMENSION,
+      CL_INVALID_WORK_GROUP_SIZE,   CL_INVALID_WORK_ITEM_SIZE, CL_INVALID_GLOBAL_WORK_SIZE};
+  return std::find(kinds.begin(), kinds.end(), status) != kinds.end();
+}
+
 Error cl_failure(const std::string& what, cl_int status) {
   const bool memory = status == CL_MEM_OBJECT_ALLOCATION_FAILURE ||
                       status == CL_OUT_OF_HOST_MEMORY || status == CL_INVALID_BUFFER_SIZE;
-  return Error(memory ? ErrorKind::out_of_memory : ErrorKind::device,
+  return Error(memory                  ? ErrorKind::out_of_memory
+               : does_not_suit(status) ? ErrorKind::unsupported
+                                       : ErrorKind::device,
                what + ": " + cl_status_name(status));
 }
 

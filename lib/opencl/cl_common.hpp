@@ -36,8 +36,14 @@ Nanos host_now();  // the steady clock
 // name.
 std::string cl_status_name(cl_int status);
 
-// Returns an Error of kind out_of_memory for a failed allocation, of kind device for everything
-// else. `what` says what was being done and to which device.
+// Returns whether the status says that the device, or its compiler, cannot do this with this
+// kernel, while it can still do other work. A compiler that has no memory, or no device any more
+// (NVIDIA: -9999), fails for all later texts too.
+bool does_not_suit(cl_int status);
+
+// Returns an Error of kind out_of_memory for a failed allocation, of kind unsupported for what
+// does_not_suit(), of kind device for everything else. `what` says what was being done and to which
+// device.
 Error cl_failure(const std::string& what, cl_int status);
 
 // Returns the Error of a failed allocation. NVIDIA reports a full device as out of resources when

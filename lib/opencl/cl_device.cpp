@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/exec/driver_call.hpp"
+#include "lib/opencl/cl_kernel_limits.hpp"
 #include "lib/opencl/cl_objects.hpp"
 #include "lib/opencl/cl_peers.hpp"
 #include "lib/opencl/cl_rows.hpp"
@@ -163,7 +164,7 @@ void ClDevice::launch(Kernel& kernel, const Grid& asked, std::span<const KernelA
   const DriverCall inside(this);
   try {
     const Grid grid =
-        facts_.is_cpu() ? object.with_group_of_cpu(asked, device_, facts_.compute_units) : asked;
+        facts_.is_cpu() ? object.with_group_of_cpu(asked, facts_.compute_units) : asked;
     const bool is_first = object.first_with(grid);
     const DriverCall launching(this, is_first);
     batches_.back().first_launch |= is_first;
@@ -187,8 +188,9 @@ void ClDevice::launch(Kernel& kernel, const Grid& asked, std::span<const KernelA
     pending.key = key;
     pending.first = std::exchange(series_began_, {});
   } catch (const cl::Error& error) {
-    left_beside_ = 0;
-    throw cl_failure("kernel " + object.name().text() + " on " + facts_.id, error.err());
+    left_beside_ = left_of_series_ = 0;
+    series_began_ = {};
+    throw launch_failure(object, asked, device_, facts_, error.err());
   }
 }
 

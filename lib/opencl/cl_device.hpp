@@ -192,6 +192,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   std::span<const EmbeddedText> kernels_;
   const ClProgramCache& cache_;
   std::vector<ClBuiltProgram> programs_;
+  bool takes_hints_ = true;          // until the compiler has refused one (without_hints)
   std::deque<Batch> batches_;        // the last is open
   std::array<cl::Event, 3> latest_;  // last command of each queue, until known to be complete
   std::vector<cl::Event> wait_list_;

@@ -10,6 +10,7 @@
 #include "lib/exec/leak.hpp"
 #include "lib/opencl/cl_describe.hpp"
 #include "lib/opencl/cl_device.hpp"
+#include "lib/opencl/cl_kernel_limits.hpp"
 #include "lib/opencl/cl_objects.hpp"
 #include "lib/opencl/cl_peers.hpp"
 #include "lib/opencl/cl_wait.hpp"
@@ -290,7 +291,8 @@ std::string ClDevice::own_options(const std::string& options) const {
 }
 
 const cl::Program& ClDevice::program(std::string_view file, const std::string& given) {
-  const std::string options = own_options(given);
+  const std::string wanted = takes_hints_ ? given : without_hints(given);
+  const std::string options = own_options(wanted);
   const std::string key = std::string(file) + ' ' + options;
   for (const auto& built : programs_) {
     if (built.key == key) return built.program;
@@ -299,8 +301,17 @@ const cl::Program& ClDevice::program(std::string_view file, const std::string& g
   const auto build = [cache = cache_, context = context_, device = device_,
                       name = std::string(file), text = with_includes(kernels_, file),
                       options] { return cache.build(context, device, name, text, options); };
-  programs_.push_back({key, driver_result("building kernels/" + std::string(file) + " on " + name(),
-                                          limits.build, limits.stop, build)});
+  try {
+    programs_.push_back(
+        {key, driver_result("building kernels/" + std::string(file) + " on " + name(), limits.build,
+                            limits.stop, build)});
+  } catch (const Error& error) {
+    const std::string plain = without_hints(wanted);
+    if (error.kind() != ErrorKind::unsupported || plain == wanted) throw;
+    const cl::Program& built = program(file, plain);
+    takes_hints_ = false;
+    return built;
+  }
   return programs_.back().program;
 }
 
@@ -312,7 +323,8 @@ std::unique_ptr<Kernel> ClDevice::kernel(std::string_view file, std::string_view
   try {
     cl::Kernel object(program(file, options), name.c_str());
     setup_.build += host_now() - begin;
-    return std::make_unique<ClKernel>(std::move(object), name);
+    return kernel_with_limits(std::move(object), name, "kernels/" + std::string(file), device_,
+                              facts_);
   } catch (const cl::Error& error) {
     throw cl_failure("kernel " + name + " of kernels/" + std::string(file) + " on " + facts_.id,
                      error.err());

@@ -6,6 +6,7 @@
 
 #include "lib/exec/driver_call.hpp"
 #include "lib/opencl/cl_device.hpp"
+#include "lib/opencl/cl_kernel_limits.hpp"
 #include "lib/opencl/cl_objects.hpp"
 
 namespace mgpu {
@@ -82,7 +83,7 @@ std::unique_ptr<Kernel> ClDevice::foreign_kernel(const KernelSource& source, std
     }
     cl::Kernel object(found->program, name.c_str());
     setup_.build += host_now() - begin;
-    return std::make_unique<ClKernel>(std::move(object), name);
+    return kernel_with_limits(std::move(object), name, source.name, device_, facts_);
   } catch (const cl::Error& error) {
     if (error.err() == CL_INVALID_KERNEL_NAME)
       throw Error(

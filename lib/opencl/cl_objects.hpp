@@ -74,7 +74,9 @@ class ClBuffer final : public Buffer {
 
 class ClKernel final : public Kernel {
  public:
-  ClKernel(cl::Kernel object, const std::string& name) : object_(std::move(object)), name_(name) {}
+  ClKernel(cl::Kernel object, const std::string& name, const GroupLimits& limits,
+           bool demands_group)
+      : Kernel(limits), object_(std::move(object)), name_(name), demands_group_(demands_group) {}
   ~ClKernel() override {
     const DriverCall inside;
     const cl::Kernel released = std::move(object_);  // an assignment could throw
@@ -88,8 +90,9 @@ class ClKernel final : public Kernel {
   // Returns `grid` with the work-group size that a CPU uses if the grid leaves it open. PoCL would
   // choose another size for nearly every size of a slice, and compile the kernel for each. The size
   // is the largest power of two up to 256 that leaves four groups per core; below 16 the grid is
-  // returned unchanged.
-  Grid with_group_of_cpu(Grid grid, const cl::Device& device, unsigned cores);
+  // returned unchanged, unless the kernel's largest group is below 16: then PoCL (3.1) would end
+  // the process in an assertion.
+  Grid with_group_of_cpu(Grid grid, unsigned cores) const;
 
   // Returns whether the kernel was never launched with such a grid before: drivers may compile it
   // then. PoCL does so for every work-group size, and once more for grids wider than 65535
@@ -103,7 +106,6 @@ class ClKernel final : public Kernel {
   }
 
  private:
-  std::size_t most_in_group_ = 0;  // largest group if the size may be chosen; 0: not looked up yet
   struct Specialised {
     std::array<std::size_t, 3> local;
     bool wide;
@@ -117,6 +119,7 @@ class ClKernel final : public Kernel {
   cl::Kernel object_;
   std::vector<Number> numbers_;  // per argument: the number that was set last
   Name name_;
+  bool demands_group_;  // it was compiled for one work-group size, which the driver applies
   std::vector<Specialised> launched_;
 };
 
@@ -124,22 +127,15 @@ inline const cl::Buffer& memory_of(Buffer& buffer) {
   return static_cast<ClBuffer&>(buffer).memory();
 }
 
-inline Grid ClKernel::with_group_of_cpu(Grid grid, const cl::Device& device, unsigned cores) {
+inline Grid ClKernel::with_group_of_cpu(Grid grid, unsigned cores) const {
   constexpr std::size_t least = 16, most = 256, groups = 4;
-  if (grid.local != std::array<std::size_t, 3>{}) return grid;
-  if (most_in_group_ == 0) {
-    // A kernel that demands a work-group size gets it from the driver.
-    const bool demands =
-        object_.getWorkGroupInfo<CL_KERNEL_COMPILE_WORK_GROUP_SIZE>(device)[0] != 0;
-    most_in_group_ =
-        demands ? 1 : std::min(most, object_.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device));
-  }
+  if (demands_group_ || grid.local != std::array<std::size_t, 3>{}) return grid;
   const std::size_t all = grid.global[0] * grid.global[1] * grid.global[2];
   std::size_t group = 1;
-  while (2 * group <= most_in_group_ && grid.global[0] % (2 * group) == 0 &&
-         all / (2 * group) >= groups * cores)
+  while (2 * group <= most && group_limits().allow({2 * group, 1, 1}) &&
+         grid.global[0] % (2 * group) == 0 && all / (2 * group) >= groups * cores)
     group *= 2;
-  if (group >= least) grid.local = {group, 1, 1};
+  if (group >= least || !group_limits().allow({least, 1, 1})) grid.local = {group, 1, 1};
   return grid;
 }
 

@@ -90,13 +90,6 @@ std::string first_lines(const std::string& log, std::size_t most_lines) {
   return text.empty() ? "the compiler says nothing" : text;
 }
 
-// Returns whether the compiler refused this text. A compiler that has no memory, or no device any
-// more (NVIDIA: -9999), fails for all later texts too.
-bool is_refusal(cl_int status) {
-  return status == CL_BUILD_PROGRAM_FAILURE || status == CL_INVALID_BUILD_OPTIONS ||
-         status == CL_COMPILER_NOT_AVAILABLE;
-}
-
 }  // namespace
 
 cl::Program build_cl_program(const cl::Context& context, const cl::Device& device,
@@ -107,7 +100,7 @@ cl::Program build_cl_program(const cl::Context& context, const cl::Device& devic
     program.build({device}, options.c_str());
   } catch (const cl::Error& error) {
     std::string what = std::string(file) + " does not build (" + cl_status_name(error.err()) + ")";
-    if (!is_refusal(error.err())) throw Error(ErrorKind::device, what);
+    if (!does_not_suit(error.err())) throw Error(ErrorKind::device, what);
     cl_int status = CL_SUCCESS;
     what += " on " + std::string(device.getInfo<CL_DEVICE_NAME>(&status).c_str());
     throw Error(
@@ -116,6 +109,15 @@ cl::Program build_cl_program(const cl::Context& context, const cl::Device& devic
             first_lines(program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device, &status), log_lines));
   }
   return program;
+}
+
+std::string without_hints(const std::string& options) {
+  if (options.find("-cl-nv-") == std::string::npos) return options;
+  std::istringstream words(options);
+  std::string plain;
+  for (std::string word; words >> word;)
+    if (!word.starts_with("-cl-nv-")) plain += (plain.empty() ? "" : " ") + word;
+  return plain;
 }
 
 cl::Program ClProgramCache::build(const cl::Context& context, const cl::Device& device,

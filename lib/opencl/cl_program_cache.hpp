@@ -16,6 +16,10 @@ cl::Program build_cl_program(const cl::Context& context, const cl::Device& devic
                              std::string_view file, std::string_view text,
                              const std::string& options, std::size_t log_lines);
 
+// Returns the options without hints to one vendor's compiler, which change no result: those that
+// begin with "-cl-nv-".
+std::string without_hints(const std::string& options);
+
 class ClProgramCache {
  public:
   // An empty path disables the cache.

@@ -97,6 +97,7 @@ struct Case {
 struct Prepared {
   Capacity capacity;
   std::unique_ptr<DeviceProgram> program;  // null: cannot take part, for capacity.reason
+  bool is_unsuited = false;                // found out after set-up: a kernel does not suit it
   SetupCost cost;
   Bytes alone_bytes = 0;       // Workload::alone_bytes
   std::string kernel_variant;  // variant that the program uses

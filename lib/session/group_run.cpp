@@ -174,7 +174,7 @@ void Group::probe_together(std::size_t first, std::size_t count) {
   for (const DeviceFault& fault : faults) {
     const std::size_t index = devices[fault.device.value];
     mark_failed(index, fault.kind, fault.what);
-    if (fault.kind == ErrorKind::interrupted) continue;
+    if (fault.kind == ErrorKind::interrupted || fault.kind == ErrorKind::unsupported) continue;
     Fault& noted = result_.faults.emplace_back(
         Fault{given_.devices[index].facts.id, kind_of(fault.kind), to_string(phase_), fault.what});
     noted.items_lost = fault.items_lost;
@@ -318,6 +318,7 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
     sample = restart_from_checkpoint(the_case, request, std::move(sample), devices);
   if (sample.interrupted) return;  // the caller checks stopped() next
   idle_tracker_.used(sample, devices);
+  if (!sample.faults.empty() && exclude_unsuited(sample, devices)) return shrink_cases();
   if (!sample.faults.empty())
     return take_invalidated(the_case, std::move(sample), std::move(devices));
   if (sample.failure && sample.failure->kind() == ErrorKind::unsupported)
@@ -431,6 +432,11 @@ void Group::mark_failed(std::size_t index, ErrorKind kind, const std::string& wh
   SessionDevice& device = given_.devices[index];
   if (device.lost) return;
   if (kind == ErrorKind::interrupted) return release_failed(index);  // nothing is wrong with it
+  if (kind == ErrorKind::unsupported) {
+    if (is_usable(index)) refuse(index, what);
+    result_.prepared[index].is_unsuited = true;
+    return;
+  }
   device.hung = kind == ErrorKind::timeout;
   ++device.failures;
   device.lost_why = what;
@@ -559,12 +565,16 @@ void Group::shrink(Case& the_case) {
       estimates.devices.erase(estimates.devices.begin() + static_cast<std::ptrdiff_t>(n));
   }
   if (the_case.devices.empty()) {
-    const auto other = the_case.alone() ? std::nullopt : fail_over(the_case);
+    const bool unsuited = std::all_of(before.begin(), before.end(), [&](std::size_t i) {
+      return result_.prepared[i].is_unsuited;
+    });
+    const auto other = the_case.alone() || unsuited ? std::nullopt : fail_over(the_case);
     if (!other) {
       the_case.devices = before;
       the_case.closed = true;
-      the_case.status =
-          the_case.before || !the_case.invalidated.empty() ? Status::failed : Status::skipped;
+      the_case.status = unsuited                                           ? Status::unsupported
+                        : the_case.before || !the_case.invalidated.empty() ? Status::failed
+                                                                           : Status::skipped;
       the_case.reason = why;
       return;
     }
@@ -599,6 +609,17 @@ void Group::take_invalidated(Case& the_case, RawSample sample, std::vector<std::
   }
   the_case.invalidated.push_back(std::move(invalidated));
   shrink_cases();
+}
+
+// Excludes the devices of the sample's faults if all of these only say that a kernel does not suit
+// the device. Returns whether they do.
+bool Group::exclude_unsuited(const RawSample& sample, std::span<const std::size_t> devices) {
+  const auto of_kernel = [](const DeviceFault& fault) {
+    return fault.kind == ErrorKind::unsupported;
+  };
+  if (!std::all_of(sample.faults.begin(), sample.faults.end(), of_kernel)) return false;
+  for (const DeviceFault& fault : sample.faults) note_loss(devices[fault.device.value], fault);
+  return true;
 }
 
 void Group::note_faults(Case& the_case, const RawSample& sample,
@@ -648,7 +669,7 @@ bool Group::publish(std::span<const std::size_t> devices) {
       });
     } catch (const Error& error) {
       mark_failed(i, error.kind(), error.what());
-      if (error.kind() != ErrorKind::interrupted)
+      if (error.kind() != ErrorKind::interrupted && error.kind() != ErrorKind::unsupported)
         result_.faults.push_back(
             {given_.devices[i].facts.id, kind_of(error.kind()), "publish", error.what()});
       return false;  // the failure also loses the group that iterative programs share

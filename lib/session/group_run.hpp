@@ -95,6 +95,7 @@ class Group {
                    const LiveSample& before, const LiveSample& now);
   void take_invalidated(Case& the_case, RawSample sample, std::vector<std::size_t> devices);
   void note_loss(std::size_t index, const DeviceFault& fault);
+  bool exclude_unsuited(const RawSample& sample, std::span<const std::size_t> devices);
   void note_faults(Case& the_case, const RawSample& sample, std::span<const std::size_t> devices);
   Verification::Outcome check(Case& the_case, bool thorough, std::span<const std::size_t> devices);
   bool publish(std::span<const std::size_t> devices);

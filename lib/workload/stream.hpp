@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <functional>
 #include <initializer_list>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,13 +38,32 @@ struct KernelParameter {
   bool is_const = false;
 };
 
+// Largest work-groups that a device runs a kernel with, in work-items: in all, and by dimension.
+struct GroupLimits {
+  static constexpr std::size_t kNone = std::numeric_limits<std::size_t>::max();
+  std::size_t all = kNone;
+  std::array<std::size_t, 3> each{kNone, kNone, kNone};
+
+  constexpr bool allow(const std::array<std::size_t, 3>& local) const {
+    return local[0] <= each[0] && local[1] <= each[1] && local[2] <= each[2] &&
+           local[0] * local[1] * local[2] <= all;
+  }
+};
+
 // One kernel object of one device; used only by that device's worker thread.
 class Kernel {
  public:
+  explicit Kernel(const GroupLimits& limits = {}) : group_limits_(limits) {}
   virtual ~Kernel() = default;
+  // Returns the limits that the device named when the kernel was made. Kernels compiled for one
+  // work-group size that the device cannot run are not made: DeviceResources::kernel() throws.
+  const GroupLimits& group_limits() const { return group_limits_; }
   // Returns nothing if the parameters are not known; they have no names and types if only their
   // number is known.
   virtual std::optional<std::vector<KernelParameter>> parameters() const { return std::nullopt; }
+
+ private:
+  GroupLimits group_limits_;
 };
 
 // Source of a program that is not in kernels/.
@@ -78,6 +98,27 @@ constexpr Grid grid_of(std::size_t items, std::size_t local) {
   return {{round_up(items, local), 1, 1}, {local, 1, 1}};
 }
 
+// Returns the work-items of a work-group for a kernel that runs with any: `wanted`, or else the
+// first of its half, quarter and so on that the device runs all of `kernels` with.
+template <class... Kernels>
+std::size_t group_of(std::size_t wanted, const Kernels&... kernels) {
+  while (wanted > 1 && !(kernels.group_limits().allow({wanted, 1, 1}) && ...)) wanted /= 2;
+  return wanted;
+}
+
+// Does the same for a work-group of several dimensions, and halves the last ones first.
+inline std::array<std::size_t, 3> group_of(std::array<std::size_t, 3> wanted,
+                                           const Kernel& kernel) {
+  for (std::size_t i = 3; i > 0 && !kernel.group_limits().allow(wanted);)
+    wanted[i - 1] > 1 ? wanted[i - 1] /= 2 : --i;
+  return wanted;
+}
+
+// Returns grid_of(items, group_of(wanted, kernel)).
+inline Grid grid_of(const Kernel& kernel, std::size_t items, std::size_t wanted) {
+  return grid_of(items, group_of(wanted, kernel));
+}
+
 // Converts to an argument of a kernel.
 constexpr std::uint32_t u32(std::uint64_t n) {
   return static_cast<std::uint32_t>(n);
@@ -93,7 +134,7 @@ struct Rows {
 // enqueued before it. Within a slice (or a collect) a download starts after the launches before it.
 // Nothing else is ordered between the queues. Nothing blocks; host memory given to upload or
 // download must stay valid and untouched until the slice is finished. Failures throw Error(device),
-// Error(out_of_memory).
+// Error(out_of_memory), and Error(unsupported) for a launch that the kernel does not suit.
 class Stream {
  public:
   virtual ~Stream() = default;
@@ -157,8 +198,11 @@ class DeviceResources {
   virtual std::unique_ptr<Buffer> allocate(Bytes size) = 0;
   // Returns the device's end of the group that it exchanges data in; null: it is in none.
   virtual Peer* peer() { return nullptr; }
-  // Returns the kernel `entry` of `file`, a name in kernels/; `options` are -D definitions. Built
-  // programs are cached on disk by device, driver, text and options.
+  // Returns the kernel `entry` of `file`, a name in kernels/; `options` are -D definitions, and
+  // hints to one vendor's compiler ("-cl-nv-..."), which others may refuse and then do not get.
+  // Built programs are cached on disk by device, driver, text and options. Throws
+  // Error(unsupported) if the compiler refuses the text, or if the device cannot run the kernel
+  // with the work-group size or the local memory that it was compiled for.
   virtual std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry,
                                          const std::string& options) = 0;
   // Returns a kernel of a text that is not in kernels/. It is not cached, as the text may include

@@ -4,6 +4,7 @@
 
 #include "lib/base/error.hpp"
 #include "suites/common/build_option.hpp"
+#include "suites/common/group_limits.hpp"
 
 namespace mgpu::product {
 
@@ -62,6 +63,12 @@ std::vector<Variant> usable(std::vector<Variant> all, const DeviceTraits& device
   return all;
 }
 
+std::string why_none_suits(const DeviceTraits& device, const std::vector<Variant>& all) {
+  std::vector<GroupDemand> demands;
+  for (const Variant& variant : all) demands.push_back({variant.threads, variant.local});
+  return mgpu::why_none_suits(device, demands);
+}
+
 Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& candidates,
                        const char* multiply, const std::function<bool(const Kernels&)>& works) {
   std::string why = "no kernel is made for it";
@@ -77,9 +84,9 @@ Kernels choose_kernels(DeviceResources& device, const std::vector<Variant>& cand
       if (!variant.to_be_tried || works(made)) return made;
       why = "kernel " + variant.name() + " gives wrong results on this device";
     } catch (const Error& error) {
-      const bool of_kernel =
-          error.kind() == ErrorKind::device || error.kind() == ErrorKind::unsupported;
-      if (!variant.to_be_tried || !of_kernel) throw;
+      const bool of_kernel = error.kind() == ErrorKind::unsupported ||
+                             (variant.to_be_tried && error.kind() == ErrorKind::device);
+      if (!of_kernel) throw;
       why = "kernel " + variant.name() + ": " + error.what();
     }
   }

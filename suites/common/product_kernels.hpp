@@ -60,4 +60,7 @@ std::vector<Variant> usable(std::vector<Variant> all, const DeviceTraits& device
                             const std::function<bool(const Variant&)>& named,
                             const std::string& preferred);
 
+// Returns why the device runs none of `all`, of which there is at least one.
+std::string why_none_suits(const DeviceTraits& device, const std::vector<Variant>& all);
+
 }  // namespace mgpu::product

@@ -9,11 +9,12 @@ Rect whole(const ProductSizes& sizes) { return {0, sizes.rows, 0, sizes.columns}
 
 }  // namespace
 
-Grid pack_rows_grid(const TileKernel& kernel, std::uint64_t rows, std::uint64_t inner) {
+Grid pack_rows_grid(const TileKernel& kernel, std::uint64_t rows, std::uint64_t inner,
+                    std::size_t group) {
   if (!kernel.packs_in_blocks) return grid_of(ceil_div(rows, kernel.panel_rows), 1);
-  constexpr std::uint64_t block_k = 32, threads = 256;  // as in the kernel
+  constexpr std::uint64_t block_k = 32;  // as in the kernel
   const std::uint64_t block_rows = std::min(64u, kernel.panel_rows);
-  return {{ceil_div(inner, block_k) * threads, ceil_div(rows, block_rows), 1}, {threads, 1, 1}};
+  return {{ceil_div(inner, block_k) * group, ceil_div(rows, block_rows), 1}, {group, 1, 1}};
 }
 
 ProductProgram::ProductProgram(ProductWorkload& workload, DeviceResources& device, Mode mode,

@@ -8,8 +8,12 @@
 
 namespace mgpu::product {
 
-// Returns the grid of pack_rows for `rows` rows of A that begin at a multiple of a panel.
-Grid pack_rows_grid(const TileKernel& kernel, std::uint64_t rows, std::uint64_t inner);
+inline constexpr std::size_t kPackingGroup = 256;  // as in kernels/packed_tiles.cl
+
+// Returns the grid of pack_rows for `rows` rows of A that begin at a multiple of a panel. `group`:
+// work-items of a group that packs blocks; fewer only for kernels that run with any.
+Grid pack_rows_grid(const TileKernel& kernel, std::uint64_t rows, std::uint64_t inner,
+                    std::size_t group = kPackingGroup);
 
 // Returns those of `candidates` whose buffers fit with slices of at most `fits` items.
 template <class Variant>

@@ -16,26 +16,24 @@ struct Tile {  // tile of kernels/fisher_gram.cl
 };
 constexpr unsigned rows_a_stage = 8;
 
-// Returns the tile for a problem. Matrices of fewer than 128 columns take the smallest tile that
-// holds them. 8 x 8 sums per work-item are best on an H200: for fp32 and 2^18 x 1024 they reach
-// 41.5 TFLOP/s, and the 16 x 8 sums that suit products reach 39.7.
-Tile tile_for(const Problem& problem, bool async) {
-  if (problem.wide) {
-    return problem.dim > 64   ? Tile{128, 8, 8, 2, 4, async ? 3u : 2u}
-           : problem.dim > 32 ? Tile{64, 8, 8, 1, 2, async ? 4u : 2u}
-                              : Tile{32, 4, 8, 1, 1, async ? 3u : 2u};
-  }
-  if (problem.dim > 64) return {128, 8, 8, 2, 4, async ? 4u : 2u};
-  return problem.dim > 32 ? Tile{64, 8, 8, 1, 2, async ? 4u : 2u}
-                          : Tile{32, 4, 8, 1, 1, async ? 3u : 2u};
+// Returns the tiles for a problem, best first. Matrices of fewer than 128 columns take the smallest
+// tile that holds them; smaller ones are for devices with small work-groups. 8 x 8 sums per
+// work-item are best on an H200: for fp32 and 2^18 x 1024 they reach 41.5 TFLOP/s, and the 16 x 8
+// sums that suit products reach 39.7.
+std::vector<Tile> tiles_for(const Problem& problem, bool async) {
+  std::vector<Tile> all;
+  if (problem.dim > 64) all.push_back({128, 8, 8, 2, 4, !async ? 2u : problem.wide ? 3u : 4u});
+  if (problem.dim > 32) all.push_back({64, 8, 8, 1, 2, async ? 4u : 2u});
+  all.push_back({32, 4, 8, 1, 1, async ? 3u : 2u});
+  return all;
 }
 
-GramVariant gpu_variant(const Problem& problem, bool async) {
-  const Tile tile = tile_for(problem, async);
+GramVariant gpu_variant(const Problem& problem, const Tile& tile, bool async) {
   GramVariant made;
   made.file = "fisher_gram.cl";
   made.tile = tile.edge;
   made.threads = tile.threads();
+  made.local = Bytes{tile.stages} * rows_a_stage * 2 * tile.edge * problem.element();
   made.to_be_tried = async;
   made.options =
       define("REAL64", problem.wide) + define("B", tile.edge) + define("BK", rows_a_stage) +
@@ -107,18 +105,17 @@ std::uint64_t stride_of(const Problem& problem, std::uint64_t columns) {
 
 std::vector<GramVariant> gram_variants(const DeviceTraits& device, const Problem& problem) {
   std::vector<GramVariant> all;
-  if (!device.fp64) return all;  // partials are added up in fp64
+  if (problem.wide && !device.fp64) return all;
   if (device.cpu) {
     all.push_back(cpu_variant(device, problem));
     return all;
   }
-  for (const bool async : {true, false}) {
-    if (async && !device.nvidia) continue;
-    const Tile tile = tile_for(problem, async);
-    const Bytes local = tile.stages * rows_a_stage * 2 * tile.edge * problem.element();
-    if (tile.threads() <= device.max_work_group && local <= device.local_memory)
-      all.push_back(gpu_variant(problem, async));
-  }
+  if (device.nvidia) all.push_back(gpu_variant(problem, tiles_for(problem, true).front(), true));
+  for (const Tile& tile : tiles_for(problem, false))
+    all.push_back(gpu_variant(problem, tile, false));
+  std::erase_if(all, [&](const GramVariant& variant) {
+    return variant.threads > device.max_work_group || variant.local > device.local_memory;
+  });
   return all;
 }
 
@@ -148,16 +145,18 @@ GramKernels make_gram_kernels(DeviceResources& device, const Problem& problem) {
       }
       why = "its kernel gives wrong bits on this device";
     } catch (const Error& error) {
-      const bool of_kernel =
-          error.kind() == ErrorKind::device || error.kind() == ErrorKind::unsupported;
-      if (!variant.to_be_tried || !of_kernel) throw;
+      const bool of_kernel = error.kind() == ErrorKind::unsupported ||
+                             (variant.to_be_tried && error.kind() == ErrorKind::device);
+      if (!of_kernel) throw;
       why = error.what();
     }
   }
   if (made.variant.tile == 0) throw Error(ErrorKind::unsupported, why);
-  made.combine_lanes = device.traits().cpu ? 8 : 1;
+  made.soft = !device.traits().fp64;
+  made.combine_lanes = device.traits().cpu && !made.soft ? 8 : 1;
   const std::string options = define("REAL64", problem.wide) + define("B", made.variant.tile) +
-                              define("LANES", made.combine_lanes);
+                              define("LANES", made.combine_lanes) +
+                              (made.soft ? " -DSOFT_FP64" : "");
   made.combine_blocks = device.kernel("fisher_combine.cl", "combine_blocks", options);
   made.combine_nodes = device.kernel("fisher_combine.cl", "combine_nodes", options);
   made.divide = device.kernel("fisher_combine.cl", "divide", options);

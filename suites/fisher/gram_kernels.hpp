@@ -14,17 +14,20 @@ struct GramVariant {
   std::string file, options;
   unsigned tile = 0;     // edge of a tile
   unsigned threads = 1;  // per work-group
+  Bytes local = 0;       // GPUs: local memory of a work-group
   // Must first be shown to build and to give the bits of the chain of fma.
   bool to_be_tried = false;
 };
 
-// Returns the variants that a device may use, best first; the last is plain OpenCL C.
+// Returns the variants that a device may use, best first; the last is plain OpenCL C. Empty if the
+// device cannot compute the problem.
 std::vector<GramVariant> gram_variants(const DeviceTraits& device, const Problem& problem);
 
 struct GramKernels {
   GramVariant variant;
   std::unique_ptr<Kernel> gram, combine_blocks, combine_nodes, divide;
-  unsigned combine_lanes = 1;                          // elements per work-item of combine_blocks
+  bool soft = false;           // the device has no fp64: partials are added up in integers
+  unsigned combine_lanes = 1;  // elements per work-item of combine_blocks
   std::unique_ptr<Kernel> probabilities, make_scores;  // only for design matrices
 };
 

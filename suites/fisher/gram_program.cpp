@@ -3,6 +3,7 @@
 #include "suites/fisher/gram_program.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <utility>
 
 namespace mgpu::fisher {
@@ -10,11 +11,14 @@ GramProgram::GramProgram(GramWorkload& workload, DeviceResources& device, Mode m
     : workload_(workload),
       problem_(workload.problem()),
       blocks_(workload.blocks()),
-      local_(std::min<std::size_t>(device.traits().max_work_group, 256)),
       mode_(mode),
       kernels_(make_gram_kernels(device, problem_)),
       layout_(gram_layout(device.traits(), problem_, blocks_, kernels_.variant.tile, mode, fits)),
       forest_(blocks_.items) {
+  for (const Kernel* kernel :
+       {kernels_.combine_blocks.get(), kernels_.combine_nodes.get(), kernels_.divide.get(),
+        kernels_.probabilities.get(), kernels_.make_scores.get()})
+    if (kernel != nullptr) local_ = group_of(local_, *kernel);
   for (unsigned i = 0; i < layout_.input_buffers; ++i) input_[i] = device.allocate(layout_.input);
   params_ = device.allocate(layout_.params);
   scores_ = device.allocate(layout_.scores);
@@ -147,7 +151,8 @@ void GramProgram::divide_root(const NodeForest& forest, const Part& elements, St
   for (const block_tree::TreeNode& node : forest.nodes()) {
     if (node.begin() != 0 || node.end(blocks_.items) != blocks_.items) continue;
     stream.launch(*kernels_.divide, grid_of(elements.size(), local_),
-                  {nodes_, elements.begin, elements.end, static_cast<double>(blocks_.rows)});
+                  {nodes_, elements.begin, elements.end,
+                   std::bit_cast<std::uint64_t>(static_cast<double>(blocks_.rows))});
   }
 }
 

@@ -20,6 +20,9 @@ class GramProgram : public DeviceProgram, public CombiningProgram {
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   Completion collect(Stream& stream) override;
   Completion bring(bool together, Stream& stream) override;
+  std::string kernel_variant() const override {
+    return kernels_.soft ? "fp64 sums in integer arithmetic" : "";
+  }
 
  private:
   void hand_over();  // passes on the nodes that are on the host
@@ -40,7 +43,7 @@ class GramProgram : public DeviceProgram, public CombiningProgram {
   GramWorkload& workload_;
   const Problem& problem_;
   const Blocks& blocks_;
-  const std::size_t local_;  // work-group size of kernels that go through elements
+  std::size_t local_ = 256;  // work-group size of kernels that go through elements
   const Mode mode_;
   const GramKernels kernels_;
   const GramLayout layout_;

@@ -9,6 +9,7 @@
 #include "lib/base/error.hpp"
 #include "lib/workload/npy.hpp"
 #include "lib/workload/parallel_for.hpp"
+#include "suites/common/group_limits.hpp"
 #include "suites/common/sha256_hex.hpp"
 #include "suites/fisher/gram_layout.hpp"
 #include "suites/fisher/gram_program.hpp"
@@ -99,8 +100,14 @@ Bytes GramWorkload::host_bytes(const Problem& problem) {
 Capacity GramWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   if (!scale_.refused.empty()) return {0, 0, 0, scale_.refused};
   const std::vector<GramVariant> variants = gram_variants(device, problem_);
-  if (variants.empty())
-    return {0, 0, 0, device.fp64 ? "it has no kernel for it" : "it has no fp64"};
+  if (variants.empty()) {
+    std::vector<GroupDemand> demands;
+    for (const GramVariant& variant : gram_variants(without_limits(device), problem_))
+      demands.push_back({variant.threads, variant.local});
+    return {
+        0, 0, 0,
+        demands.empty() ? "it has no fp64 (--precision fp64)" : why_none_suits(device, demands)};
+  }
   return gram_capacity(device, problem_, blocks_, variants.front().tile, mode);
 }
 

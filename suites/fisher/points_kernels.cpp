@@ -1,5 +1,7 @@
 #include "suites/fisher/points_kernels.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <bit>
 #include <cmath>
@@ -7,6 +9,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "suites/common/build_option.hpp"
+#include "suites/common/group_limits.hpp"
 #include "suites/fisher/gram_kernels.hpp"
 
 namespace mgpu::fisher {
@@ -107,7 +110,8 @@ bool agree(DeviceResources& device, const Problem& problem, const PointsKernel& 
   return !a.empty() && a.size() == b.size();
 }
 
-PointsVariant closed_variant(const DeviceTraits& device, const Problem& problem) {
+// Returns the variant with groups of at most `most` work-items.
+PointsVariant closed_variant(const DeviceTraits& device, const Problem& problem, std::size_t most) {
   PointsVariant made;
   const bool small = parameters(problem.family).has_value();
   const unsigned lanes = device.cpu ? 8 : 1;
@@ -117,9 +121,7 @@ PointsVariant closed_variant(const DeviceTraits& device, const Problem& problem)
                  define("FAMILY", static_cast<std::uint64_t>(problem.family)) +
                  define("WIDTH", problem.dim) + define("TRIALS", binomial_trials);
   made.threads =
-      device.cpu
-          ? 1
-          : static_cast<unsigned>(std::min<std::size_t>(device.max_work_group, small ? 128 : 256));
+      device.cpu ? 1 : static_cast<unsigned>(std::min<std::size_t>(most, small ? 128 : 256));
   const unsigned each = device.cpu ? 1 : 4;  // only for `small`
   made.points = small ? lanes * each * made.threads : 1;
   // With 1024 parameters at a time there are so many elements that the values computed before them,
@@ -175,7 +177,8 @@ std::vector<std::uint32_t> single_units_of(std::uint64_t dim) {
 }
 
 std::vector<PointsVariant> points_variants(const DeviceTraits& device, const Problem& problem) {
-  if (problem.regime != Regime::models) return {closed_variant(device, problem)};
+  if (problem.regime != Regime::models)
+    return {closed_variant(device, problem, device.max_work_group)};
   std::vector<PointsVariant> all;
   if (device.fp64_tensor && !problem.portable && problem.model != Model::softmax &&
       problem.dim <= most_tensor_dim)
@@ -187,13 +190,25 @@ std::vector<PointsVariant> points_variants(const DeviceTraits& device, const Pro
 PointsKernel make_points_kernel(DeviceResources& device, const Problem& problem) {
   const std::vector<PointsVariant> variants = points_variants(device.traits(), problem);
   const auto make = [&](const PointsVariant& variant) {
-    return exact_kernel(device, variant.file.c_str(), variant.entry.c_str(), variant.options);
+    PointsKernel made{variant, exact_kernel(device, variant.file.c_str(), variant.entry.c_str(),
+                                            variant.options)};
+    const GroupLimits& limits = made.kernel->group_limits();
+    if (!limits.allow({variant.threads, 1, 1}))
+      throw Error(ErrorKind::unsupported,
+                  fmt::format("kernel {} of kernels/{} needs work-groups of {} work-items; it can "
+                              "have up to {}",
+                              variant.entry, variant.file, variant.threads, limits.all));
+    return made;
   };
-  PointsKernel plain{variants.back(), make(variants.back())};
+  if (problem.regime != Regime::models)
+    return make_first_suited(halves_of(variants.back().threads), [&](std::size_t most) {
+      return make(closed_variant(device.traits(), problem, most));
+    });
+  PointsKernel plain = make(variants.back());
   for (const PointsVariant& variant : variants) {
     if (!variant.to_be_tried) break;
     try {
-      PointsKernel made{variant, make(variant)};
+      PointsKernel made = make(variant);
       if (agree(device, problem, made, plain)) return made;
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::device && error.kind() != ErrorKind::unsupported) throw;
@@ -218,7 +233,7 @@ PointsLayout points_layout(const Problem& problem, Mode mode, Items fits) {
 Capacity points_capacity(const DeviceTraits& device, const Problem& problem, Mode mode) {
   Capacity capacity;
   if (problem.wide && !device.fp64) {
-    capacity.reason = "it has no fp64";
+    capacity.reason = "it has no fp64 (--precision fp64)";
     return capacity;
   }
   const Bytes usable = device.usable_memory();

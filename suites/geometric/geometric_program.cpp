@@ -56,8 +56,7 @@ void GeometricProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream
   const unsigned place = end_to_end ? slot : 0;
   if (end_to_end) upload(first, first + count, place, stream);
   if (count > 0) {
-    const std::size_t group = variant_.form.group;
-    stream.launch(*kernel_, grid_of(count, group),
+    stream.launch(*kernel_, grid_of(count, variant_.form.group),
                   {operands_[place][0].get(), operands_[place][1].get(), products_[place].get(),
                    end_to_end ? std::uint64_t{0} : first, count});
   }

@@ -1,7 +1,5 @@
 #include "suites/geometric/geometric_workload.hpp"
 
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <cmath>
 
@@ -9,6 +7,7 @@
 #include "lib/workload/npy.hpp"
 #include "lib/workload/parallel_for.hpp"
 #include "lib/workload/splitmix64.hpp"
+#include "suites/common/group_limits.hpp"
 #include "suites/common/number_text.hpp"
 #include "suites/common/sha256_hex.hpp"
 #include "suites/common/uniform_element.hpp"
@@ -33,6 +32,13 @@ void check_range(const std::filesystem::path& file, std::span<const std::byte> b
                                         ", so that no sum leaves the range");
 }
 
+// The best variant for small multivectors is not the best for large ones, so their names differ.
+Variant variant_of(const Problem& problem, bool staged, unsigned group) {
+  const char* const size = problem.signature.components() > 8 ? " large" : "";
+  return {(staged ? "staged " : "direct ") + std::to_string(group) + size,
+          {problem.wide, staged, group}};
+}
+
 }  // namespace
 
 // Multivectors of up to 8 components are read directly, 16 bytes at a time; the first-level cache
@@ -42,22 +48,19 @@ std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem
   std::vector<Variant> all;
   const auto add = [&](bool staged, unsigned group) {
     const Bytes local = staged ? Bytes{2} * group * (problem.multivector() + 16) : 0;
-    if (group > device.max_work_group || local > device.local_memory) return;
-    // The best variant for small multivectors is not the best for large ones, so their names
-    // differ.
-    const char* const size = problem.signature.components() > 8 ? " large" : "";
-    all.push_back({(staged ? "staged " : "direct ") + std::to_string(group) + size,
-                   {problem.wide, staged, group}});
+    if (group <= device.max_work_group && local <= device.local_memory)
+      all.push_back(variant_of(problem, staged, group));
   };
   const bool large = problem.signature.components() > 8;
   if (device.cpu) {
     for (const unsigned group : {16u, 64u}) add(false, group);
-    return all;
   }
   for (const bool staged : {large, !large}) {
-    if (staged && problem.multivector() < 16) continue;
+    if (device.cpu || (staged && problem.multivector() < 16)) continue;
     for (const unsigned group : {large ? 64u : 256u, 128u, 32u}) add(staged, group);
   }
+  // Groups of any size read directly.
+  for (unsigned group = 16; all.empty() && group > 0; group /= 2) add(false, group);
   return all;
 }
 
@@ -100,13 +103,6 @@ Capacity GeometricWorkload::capacity(const DeviceTraits& device, Mode mode) cons
     capacity.reason = "it has no fp64";
     return capacity;
   }
-  if (variants(device, problem_).empty()) {
-    capacity.reason = fmt::format(
-        "its work-groups hold at most {} work-items and {} bytes, the smallest kernel "
-        "has groups of {}",
-        device.max_work_group, device.local_memory, device.cpu ? 16 : 32);
-    return capacity;
-  }
   const Bytes usable = device.usable_memory(), item = problem_.of_item() * problem_.multivector();
   if (mode == Mode::resident) {
     capacity.resident = 3 * problem_.operand_bytes();
@@ -139,10 +135,15 @@ std::vector<std::string> GeometricWorkload::kernel_variants(const DeviceTraits& 
 
 std::unique_ptr<DeviceProgram> GeometricWorkload::program(DeviceResources& device, Mode mode,
                                                           const Capacity& capacity) {
-  const auto all = variants(device.traits(), problem_);
-  return std::make_unique<GeometricProgram>(
-      *this, device, mode, capacity.fits,
-      named_or_first(all, &Variant::name, preferred(device.traits())));
+  auto all = variants(device.traits(), problem_);
+  const Variant chosen = named_or_first(all, &Variant::name, preferred(device.traits()));
+  all.insert(all.begin(), chosen);
+  // The kernel itself may be limited to smaller groups than the device.
+  for (unsigned group = all.back().form.group / 2; group > 0; group /= 2)
+    all.push_back(variant_of(problem_, false, group));
+  return make_first_suited(all, [&](const Variant& variant) {
+    return std::make_unique<GeometricProgram>(*this, device, mode, capacity.fits, variant);
+  });
 }
 
 std::string GeometricWorkload::digest() const {

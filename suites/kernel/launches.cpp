@@ -51,11 +51,11 @@ Launches::Launches(const Problem& problem, DeviceResources& device) : problem_(p
     all_parameters.push_back(parameters.value_or(std::vector<KernelParameter>{}));
     const Grid grid = problem.grid(stage, {0, problem.items});
     const std::size_t group = grid.local[0] * grid.local[1] * grid.local[2];
-    if (group > device.traits().max_work_group) {
+    const GroupLimits& limits = kernels_.back()->group_limits();
+    if (!limits.allow(grid.local)) {
       throw Error(ErrorKind::unsupported,
                   fmt::format("{}: local is {} work-items, device {} takes up to {}",
-                              problem.descriptor.file, group, device.traits().id,
-                              device.traits().max_work_group));
+                              problem.descriptor.file, group, device.traits().id, limits.all));
     }
   }
   check_unordered(problem, all_parameters);

@@ -75,8 +75,8 @@ LbmProgram::Beside LbmProgram::beside(std::int64_t z, std::uint32_t lattice) {
   return {&piece(lattice, slot.piece), u32(slot.at)};
 }
 
-Grid LbmProgram::grid(std::uint64_t rows, std::uint64_t planes) const {
-  const std::size_t local = variant_.local;
+Grid LbmProgram::grid(const Kernel& kernel, std::uint64_t rows, std::uint64_t planes) const {
+  const std::size_t local = group_of(variant_.local, kernel);
   return {{round_up(problem_.n, local), rows, planes}, {local, 1, 1}};
 }
 
@@ -138,7 +138,7 @@ void LbmProgram::begin(const Planes& planes, Stream& stream) {
       at += run.count;
     }
     stream.launch(
-        *begin_, grid(problem_.n, run.count),
+        *begin_, grid(*begin_, problem_.n, run.count),
         {&piece(0, run.slot.piece), along_.get(), across_.get(), from,
          std::uint32_t{file_ == nullptr}, std::uint32_t{problem_.lattices == 1}, u32(run.slot.at),
          u32(run.in_box), u32(first), u32(problem_.n), u32(problem_.n), u32(problem_.stride())});
@@ -185,7 +185,10 @@ void LbmProgram::step(const Planes& planes, std::uint64_t left, std::uint64_t ri
     const Beside before = beside(run.z - 1, from),
                  after = beside(run.z + static_cast<std::int64_t>(run.count), from);
     Buffer& own = piece(from, run.slot.piece);
-    const Grid all = grid(right - left, run.count);
+    Kernel& kernel = problem_.lattices == 2 ? *step_between_
+                     : round % 2 == 0       ? *step_across_
+                                            : *step_within_;
+    const Grid all = grid(kernel, right - left, run.count);
     if (problem_.lattices == 2) {
       std::vector<KernelArg> args{&own,
                                   before.in,
@@ -206,14 +209,14 @@ void LbmProgram::step(const Planes& planes, std::uint64_t left, std::uint64_t ri
       if (problem_.half_block > 0)  // nothing is exchanged after the last step
         args.insert(args.end(), {u32(run.in_box), u32(problem_.planes),
                                  is_last(round) ? 0U : u32(problem_.half_block)});
-      stream.launch(*step_between_, all, args);
+      stream.launch(kernel, all, args);
     } else if (round % 2 == 0) {
       stream.launch(
-          *step_across_, all,
+          kernel, all,
           {&own, before.in, before.at, after.in, after.at, u32(run.slot.at), u32(left), u32(right),
            n, n, stride, problem_.even_rate, problem_.odd_rate, problem_.drag(), problem_.lift()});
     } else {
-      stream.launch(*step_within_, all,
+      stream.launch(kernel, all,
                     {&own, u32(run.slot.at), u32(left), u32(right), n, n, stride,
                      problem_.even_rate, problem_.odd_rate, problem_.drag(), problem_.lift()});
     }
@@ -260,7 +263,8 @@ void LbmProgram::copy_block(bool packs, const Transfer& transfer, Buffer& packed
   const Patch& patch = transfer.patch;
   for (const Run& run : runs(planes_of(patch))) {
     Buffer& in = piece(lattice_after(steps), run.slot.piece);
-    stream.launch(packs ? *pack_ : *unpack_, grid(patch.right - patch.left, run.count),
+    Kernel& kernel = packs ? *pack_ : *unpack_;
+    stream.launch(kernel, grid(kernel, patch.right - patch.left, run.count),
                   {packs ? &in : &packed, packs ? &packed : &in, at, transfer.which,
                    u32(run.slot.at), u32(patch.left), u32(patch.right), u32(problem_.n),
                    u32(problem_.n), u32(problem_.stride())});
@@ -302,7 +306,7 @@ void LbmProgram::send_halves(const Slice& slice, std::uint32_t steps, Stream& st
   const std::uint32_t lattice = lattice_after(steps);
   const auto send = [&](std::uint32_t place, std::int64_t z, std::uint32_t first, DeviceIndex to) {
     const Slot slot = workload_.lattice().slot_of(z);
-    stream.launch(*pack_, grid(problem_.n, crossing),
+    stream.launch(*pack_, grid(*pack_, problem_.n, crossing),
                   {&piece(lattice, slot.piece), packed_.get(), place * size / 2, u32(slot.at),
                    first, u32(problem_.n), u32(problem_.n), u32(problem_.stride())});
     peer_->put(*packed_, place * size, *workload_.half_halos(), to, (2 * lattice + place) * size,
@@ -317,7 +321,7 @@ void LbmProgram::take_halves(std::uint32_t steps, Stream& stream) {
   const std::uint32_t lattice = lattice_after(steps);
   for (const std::uint32_t place : {0U, 1U})
     stream.launch(
-        *unpack_, grid(problem_.n, crossing),
+        *unpack_, grid(*unpack_, problem_.n, crossing),
         {&workload_.half_halos()->piece(peer_->self()), &workload_.halos()->piece(peer_->self()),
          (2 * lattice + place) * problem_.half_halo_bytes() / 2, lattice,
          place == 0 ? first_up : first_down, u32(problem_.n), u32(problem_.n),
@@ -336,7 +340,7 @@ void LbmProgram::put_crossing(std::int64_t z, std::uint32_t lattice, std::uint32
 void LbmProgram::take_crossed(const Planes& mine, Stream& stream) {
   const auto take = [&](std::int64_t z, std::uint32_t first) {
     const Slot slot = workload_.lattice().slot_of(z);
-    stream.launch(*take_crossed_, grid(problem_.n, 1),
+    stream.launch(*take_crossed_, grid(*take_crossed_, problem_.n, 1),
                   {&workload_.halos()->piece(peer_->self()), &piece(0, slot.piece),
                    kLanded * populations + first, first, u32(slot.at), u32(problem_.n),
                    u32(problem_.n), u32(problem_.stride())});
@@ -386,7 +390,7 @@ void LbmProgram::bring_result(const Slice& slice, Stream& stream) {
       const Beside before = beside(run.z - 1, from),
                    after = beside(run.z + static_cast<std::int64_t>(run.count), from);
       stream.launch(
-          *look_, grid(patch.right - patch.left, run.count),
+          *look_, grid(*look_, patch.right - patch.left, run.count),
           {&piece(from, run.slot.piece), before.in, before.at, after.in, after.at, fields_.get(),
            layout_after(steps), u32(run.slot.at), u32(run.in_box - base), u32(patch.left),
            u32(patch.right), n, n, u32(problem_.stride()), problem_.half_force()});

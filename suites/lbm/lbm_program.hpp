@@ -29,7 +29,7 @@ class LbmProgram final : public HaloProgram<LbmWorkload>, public MovableProgram 
   std::vector<Run> runs(const Planes& planes) const {
     return runs_of(problem_, workload_.lattice(), planes.first, planes.end);
   }
-  Grid grid(std::uint64_t rows, std::uint64_t planes) const;
+  Grid grid(const Kernel& kernel, std::uint64_t rows, std::uint64_t planes) const;
   Buffer& piece(std::uint32_t lattice, std::uint64_t which) const {
     return pieces_[which][lattice];
   }

@@ -2,6 +2,7 @@
 // compute it.
 #pragma once
 
+#include "suites/common/group_limits.hpp"
 #include "suites/common/product_layout.hpp"
 #include "suites/matrix/kernels.hpp"
 #include "suites/matrix/problem.hpp"
@@ -21,14 +22,13 @@ inline Capacity capacity(const DeviceTraits& device, const Problem& problem,
   if (!candidates.empty())
     return product::capacity(device, problem.sizes(), geometry, mode,
                              {candidates.begin(), candidates.end()});
+  const std::vector<Variant> all = variants(without_limits(device), problem, geometry);
   Capacity none;
   none.reason =
       problem.precision == Precision::fp64 && !device.fp64 ? "it has no fp64"
+      : !all.empty()                                       ? why_none_suits(device, all)
       : problem.precision == Precision::tf32x3
           ? "3xtf32 needs the tensor cores of an NVIDIA GPU (compute capability 8.0 and up)"
-      : problem.kernel == KernelChoice::automatic
-          ? "no kernel suits its work-groups, of up to " + std::to_string(device.max_work_group) +
-                " work-items, and its local memory"
           : "it has no kernel of that name";
   return none;
 }

@@ -97,16 +97,14 @@ void MerkleProgram::launch(const Pass& pass, const Segments& segments, Buffer& i
     // all groups are on the same schedulers, half of an NVIDIA GPU's schedulers would be idle.
     const std::size_t half = std::size_t{1} << (levels > 1 ? levels - 1 : 0);
     const std::size_t most = groups >= traits_.compute_units ? 32 : 256;
-    const std::size_t local =
-        std::min({traits_.max_work_group, most, std::max<std::size_t>(half, 32)});
+    const std::size_t local = group_of(std::min(most, std::max<std::size_t>(half, 32)), *group_);
     const LocalBytes digests{digest_bytes << (levels > 1 ? levels - 1 : 0)};
     stream.launch(*group_, grid_of(groups * local, local),
                   {&in, &out, tasks_.get(), segments.full, segments.last, segments.in_stride,
                    segments.per_tree, segments.first, out_first, levels, flags, one, digests});
     return;
   }
-  const std::size_t local = traits_.cpu ? 1 : std::min<std::size_t>(traits_.max_work_group, 128);
-  stream.launch(*reduce_, grid_of(groups, local),
+  stream.launch(*reduce_, grid_of(*reduce_, groups, traits_.cpu ? 1 : 128),
                 {&in, &out, tasks_.get(), first, segments.full, segments.last, segments.in_stride,
                  segments.groups, segments.count, segments.per_tree, segments.first, out_first,
                  segments.out_stride, levels, flags, one, unused_bits});

@@ -64,7 +64,7 @@ void BaseMaker::enqueue(Stream& stream, Buffer& points) {
   stream.upload(*starts_, 0, bases_.starts);
   stream.upload(*row_, 0, bases_.row);
   const std::size_t blocks = ceil_div(bases_.count, bases_.block);
-  stream.launch(*kernel_, grid_of(blocks, group_),
+  stream.launch(*kernel_, grid_of(*kernel_, blocks, group_),
                 {starts_.get(), row_.get(), bases_.block, bases_.count, &points});
 }
 
@@ -78,7 +78,7 @@ TableMaker::TableMaker(const Windows& windows, std::uint64_t points, DeviceResou
 void TableMaker::enqueue(Stream& stream, Buffer& table) {
   const std::size_t blocks = ceil_div(points_, table_block);
   for (unsigned row = 1; row < windows_.count; ++row) {
-    stream.launch(*kernel_, grid_of(blocks, group_),
+    stream.launch(*kernel_, grid_of(*kernel_, blocks, group_),
                   {&table, points_, row, windows_.bits_of(row - 1)});
   }
 }

@@ -13,17 +13,13 @@ constexpr char sort_file[] = "msm_sort.cl", accumulate_file[] = "msm_accumulate.
                reduce_file[] = "msm_reduce.cl";
 
 constexpr unsigned sort_launches = 7;
+constexpr std::size_t light = 256;          // work-items of a group of an integer kernel
 constexpr std::size_t weighing_items = 32;  // one per bit of the largest window
 static_assert(weighing_items >= largest_window);
 
 // Work-items of halve_by_four per addition, and the local memory that they share.
 constexpr std::size_t kPerAddition = 4;
 Bytes shared_bytes(Curve curve) { return 8 * field_bytes(curve) + 8; }
-
-std::size_t power_of_two_at_most(std::size_t limit, std::size_t wanted) {
-  while (wanted > limit) wanted /= 2;
-  return wanted;
-}
 
 std::uint32_t narrow(std::uint64_t value) { return static_cast<std::uint32_t>(value); }
 
@@ -36,9 +32,7 @@ MsmProgram::MsmProgram(MsmWorkload& workload, DeviceResources& device, Mode mode
       traits_(device.traits()),
       mode_(mode),
       has_table_(has_table(traits_, workload.problem(), mode)),
-      light_(power_of_two_at_most(traits_.max_work_group, 256)),
-      heavy_(traits_.cpu ? 1 : power_of_two_at_most(traits_.max_work_group, 128)),
-      group_(power_of_two_at_most(traits_.max_work_group, 256)),
+      heavy_(traits_.cpu ? 1 : 128),
       windows_(windows_of_sample()) {
   try {
     make_kernels(device, traits_.nvidia);
@@ -79,12 +73,15 @@ void MsmProgram::make_kernels(DeviceResources& device, bool ptx) {
   accumulate_ = device.kernel(accumulate_file, "accumulate", options);
   combine_ = device.kernel(accumulate_file, "combine", options);
   halve_ = device.kernel(reduce_file, "halve", options);
-  if (!traits_.cpu && group_ >= kPerAddition)
-    halve_by_four_ = device.kernel(reduce_file, "halve_by_four", options);
+  scan_ = group_of(256, *scan_blocks_, *scan_sums_);
+  if (!traits_.cpu) halve_by_four_ = device.kernel(reduce_file, "halve_by_four", options);
+  if (halve_by_four_) by_four_ = group_of(256, *halve_by_four_);
+  while (by_four_ / kPerAddition * shared_bytes(curve) > traits_.local_memory) by_four_ /= 2;
+  if (by_four_ < kPerAddition) halve_by_four_.reset();
   // A CPU device weights faster with the host's 64-bit limbs. A single set takes 20 us on the host
   // and 100 us on an H100.
-  if (!traits_.cpu && !has_table_ && traits_.max_work_group >= weighing_items)
-    weigh_ = device.kernel(reduce_file, "weigh", options);
+  if (!traits_.cpu && !has_table_) weigh_ = device.kernel(reduce_file, "weigh", options);
+  if (weigh_ && group_of(weighing_items, *weigh_) < weighing_items) weigh_.reset();
   if (made_on_device(traits_, workload_.problem(), mode_)) {
     maker_ = std::make_unique<BaseMaker>(workload_.bases(), device, options, heavy_);
   }
@@ -137,15 +134,16 @@ void MsmProgram::prepare(Stream& stream) {
     stream.upload(*scalars_[0], 0, terms.scalar_bytes(0, terms.count()));
 }
 
-void MsmProgram::launch(Kernel& kernel, std::uint64_t work_items, std::size_t local,
+void MsmProgram::launch(Kernel& kernel, std::uint64_t work_items, std::size_t wanted,
                         std::initializer_list<KernelArg> args, Stream& stream, std::size_t rows,
                         std::size_t layers) {
   if (work_items == 0) return;
+  const std::size_t local = group_of(wanted, kernel);
   stream.launch(kernel, {{round_up(work_items, local), rows, layers}, {local, 1, 1}}, args);
 }
 
 void MsmProgram::clear_buckets(Stream& stream) {
-  launch(*clear_sums_, windows_.all_buckets(), light_,
+  launch(*clear_sums_, windows_.all_buckets(), light,
          {buckets_.get(), narrow(windows_.all_buckets())}, stream);
   open_ = true;
   touched_begin_ = windows_.sets();
@@ -188,8 +186,9 @@ void MsmProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
       add_windows(slice.size(), from, stream);
     } catch (const Error& error) {
       // Points that are in buckets cannot be taken out: the slice must not be handed out again
-      // while this device counts.
-      if (added_) throw Error(ErrorKind::device, error.what());
+      // while this device counts, as it would be after a lack of memory.
+      if (added_ && error.kind() == ErrorKind::out_of_memory)
+        throw Error(ErrorKind::device, error.what());
       throw;
     }
     return;
@@ -236,7 +235,7 @@ void MsmProgram::add(const Pass& pass, const Inputs& from, unsigned first_window
           tasks_.get(), plan_.get(), buckets_.get(), first_bucket, buckets, partials_.get()},
          stream);
   // Work-groups loop over the buckets, since only the device knows how many are too long.
-  const std::size_t size = power_of_two_at_most(traits_.max_work_group, traits_.cpu ? 4 : 32);
+  const std::size_t size = group_of(traits_.cpu ? 4 : 32, *combine_);
   const std::uint64_t groups =
       std::min<std::uint64_t>(pass.entries() / pass.limit, 4 * traits_.compute_units);
   launch(*combine_, groups * size, size,
@@ -254,21 +253,21 @@ void MsmProgram::sort(const Pass& pass, const Inputs& from, unsigned first_windo
                       row = has_table_ ? 0 : each, end_window = first_window + pass.windows;
   const std::uint32_t wide_here = has_table_ ? pass.windows : wide - std::min(wide, first_window);
   const std::uint32_t blocks = buckets / scan_block + 1, plan_words = plan_lengths + limit + 1;
-  const LocalBytes scan{group_ * 4}, lengths{(limit + 1) * Bytes{4}};
+  const LocalBytes scan{scan_ * 4}, lengths{(limit + 1) * Bytes{4}};
   stream.begin_series(sort_launches + (open_ ? 0 : 1));
   if (!open_) clear_buckets(stream);
-  launch(*clear_words_, std::max(buckets, plan_words), light_,
+  launch(*clear_words_, std::max(buckets, plan_words), light,
          {counts_.get(), buckets, plan_.get(), plan_words}, stream);
   launch(
-      *digits_, points, light_,
+      *digits_, points, light,
       {from.scalars, from.first_scalar, points, bits, wide, first_window, end_window, codes_.get()},
       stream);
-  launch(*count_digits_, points, light_,
+  launch(*count_digits_, points, light,
          {codes_.get(), points, each, row, counts_.get(), ranks_.get()}, stream, pass.windows);
-  launch(*scan_blocks_, blocks * group_, group_,
+  launch(*scan_blocks_, blocks * scan_, scan_,
          {counts_.get(), buckets, limit, bases_.get(), plan_.get(), scan, lengths}, stream);
-  launch(*scan_sums_, group_, group_, {bases_.get(), blocks, limit, plan_.get(), scan}, stream);
-  launch(*make_tasks_, buckets, group_,
+  launch(*scan_sums_, scan_, scan_, {bases_.get(), blocks, limit, plan_.get(), scan}, stream);
+  launch(*make_tasks_, buckets, light,
          {counts_.get(), bases_.get(), buckets, limit, plan_.get(), tasks_.get(), longs_.get(),
           narrow(pass.entries()), narrow(pass.tasks()), lengths},
          stream);
@@ -279,7 +278,7 @@ void MsmProgram::sort(const Pass& pass, const Inputs& from, unsigned first_windo
     parts *= 2;
   const std::uint32_t part_buckets = each / parts,
                       stride = has_table_ ? narrow(workload_.terms().count()) : 0;
-  launch(*place_, points, light_,
+  launch(*place_, points, light,
          {codes_.get(), points, each, row, part_buckets, wide_here, stride, counts_.get(),
           bases_.get(), ranks_.get(), entries_.get(), narrow(pass.entries())},
          stream, pass.windows, parts);
@@ -296,7 +295,7 @@ std::vector<MsmProgram::Halving> MsmProgram::halvings_of(unsigned sets, unsigned
     now.level = level;
     now.sums = (std::uint64_t{1} << (log_n - 1)) + (level + 1) * row;
     now.by_four = halve_by_four_ && sets * now.sums <= most_by_four;
-    if (now.by_four && now.sums <= group_ / kPerAddition) now.levels = levels - level;
+    if (now.by_four && now.sums <= by_four_ / kPerAddition) now.levels = levels - level;
     level += now.levels;
   }
   return halvings;
@@ -319,10 +318,10 @@ void MsmProgram::reduce(std::uint64_t sum, Stream& stream) {
     Buffer* const to = last ? results_.get() : now.levels % 2 == 1 ? out : in;
     const std::uint64_t to_first = last ? result_count_ : 0;
     if (now.by_four) {
-      const std::size_t groups = now.levels > 1 ? 1 : ceil_div(now.sums * kPerAddition, group_);
-      launch(*halve_by_four_, groups * group_, group_,
+      const std::size_t groups = now.levels > 1 ? 1 : ceil_div(now.sums * kPerAddition, by_four_);
+      launch(*halve_by_four_, groups * by_four_, by_four_,
              {in, first, out, to, to_first, log_n, now.level, now.levels,
-              LocalBytes{group_ / kPerAddition * shared_bytes(workload_.terms().curve())}},
+              LocalBytes{by_four_ / kPerAddition * shared_bytes(workload_.terms().curve())}},
              stream, sets);
     } else {
       launch(*halve_, sets * now.sums, heavy_,

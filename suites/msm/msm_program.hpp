@@ -42,7 +42,8 @@ class MsmProgram : public DeviceProgram, public SelfTested {
   };
   std::vector<Halving> halvings_of(unsigned sets, unsigned levels) const;
   void reduce(std::uint64_t sum, Stream& stream);
-  void launch(Kernel& kernel, std::uint64_t work_items, std::size_t local,
+  // `wanted`: work-items of a group, which the kernel may have fewer of.
+  void launch(Kernel& kernel, std::uint64_t work_items, std::size_t wanted,
               std::initializer_list<KernelArg> args, Stream& stream, std::size_t rows = 1,
               std::size_t layers = 1);
 
@@ -53,8 +54,9 @@ class MsmProgram : public DeviceProgram, public SelfTested {
   const DeviceTraits traits_;
   const Mode mode_;
   const bool has_table_;
-  // Work-group sizes: integer kernels, additions, kernels with barriers.
-  const std::size_t light_, heavy_, group_;
+  // Work-items of a group: wanted for additions; of the kernels of prefix sums; of halve_by_four.
+  const std::size_t heavy_;
+  std::size_t scan_ = 1, by_four_ = 1;
   std::unique_ptr<Kernel> clear_words_, clear_sums_, digits_, count_digits_, place_, scan_blocks_,
       scan_sums_, make_tasks_, accumulate_, combine_, halve_,
       halve_by_four_,  // null on CPUs

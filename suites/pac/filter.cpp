@@ -43,6 +43,7 @@ Filter::Filter(DeviceResources& device, const Problem& problem, const Layout& la
   phases_ = device.kernel(filter_file, "phases", options);
   amplitudes_ = device.kernel(filter_file, "amplitudes", options);
   weigh_ = device.kernel(filter_file, "weigh", options);
+  local_ = group_of(shape_.local, *spectrum_, *phases_, *amplitudes_);
   const std::uint64_t half = problem.samples / 2 + 1;
   roots_ = device.allocate(bytes_of(tables_.roots).size());
   directions_ = device.allocate(bytes_of(tables_.directions).size());
@@ -79,7 +80,7 @@ KernelArg Filter::scratch() const {
 Grid Filter::grid(std::uint64_t pieces) const {
   const std::uint64_t groups =
       shape_.in_local ? pieces : std::min<std::uint64_t>(pieces, shape_.groups);
-  return grid_of(groups * shape_.local, shape_.local);
+  return grid_of(groups * local_, local_);
 }
 
 void Filter::enqueue(const Chunk& chunk, Stream& stream) {
@@ -98,8 +99,9 @@ void Filter::enqueue(const Chunk& chunk, Stream& stream) {
                 {spectra_.get(), count, amplitudes, amplitude_responses_.get(),
                  amplitude_ranges_.get(), roots_.get(), sizes_.get(), totals_.get(), scratch(),
                  LocalBytes{2 * sizeof(std::uint32_t)}});
-  const std::uint64_t weights = std::uint64_t{count} * phases * bins, local = shape_.local;
-  stream.launch(*weigh_, grid_of(weights, local), {counts_.get(), count, phases, weights_.get()});
+  const std::uint64_t weights = std::uint64_t{count} * phases * bins;
+  stream.launch(*weigh_, grid_of(*weigh_, weights, shape_.local),
+                {counts_.get(), count, phases, weights_.get()});
 }
 
 }  // namespace mgpu::pac

@@ -13,8 +13,7 @@ PacProgram::PacProgram(PacWorkload& workload, DeviceResources& device, Method me
       problem_(workload.problem()),
       mode_(mode),
       layout_(layout(device.traits(), problem_, method, mode, fits)),
-      clear_local_(
-          device.traits().cpu ? 1 : std::min<std::size_t>(128, device.traits().max_work_group)),
+      clear_local_(device.traits().cpu ? 1 : 128),
       filter_(device, problem_, layout_),
       surrogates_(make_surrogates(device, problem_, layout_)) {
   for (unsigned i = 0; i < layout_.slots; ++i) {
@@ -68,7 +67,7 @@ void PacProgram::prepare(Stream& stream) {
 
 void PacProgram::clear(Stream& stream) {
   const std::uint64_t count = problem_.results();
-  stream.launch(*clear_, grid_of(count, clear_local_), {moments_[0].get(), count});
+  stream.launch(*clear_, grid_of(*clear_, count, clear_local_), {moments_[0].get(), count});
 }
 
 // Copies a slice's series to a slot, or its results back. Rows are contiguous on the device.

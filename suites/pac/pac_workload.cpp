@@ -10,6 +10,7 @@
 #include "lib/base/error.hpp"
 #include "lib/workload/npy.hpp"
 #include "lib/workload/parallel_for.hpp"
+#include "suites/common/group_limits.hpp"
 #include "suites/common/sha256_hex.hpp"
 #include "suites/common/variants.hpp"
 #include "suites/pac/pac_program.hpp"
@@ -144,9 +145,15 @@ std::optional<Method> PacWorkload::method(const DeviceTraits& device) const {
 Capacity PacWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   const auto chosen = method(device);
   if (chosen) return pac::capacity(device, problem_, *chosen, mode);
+  std::vector<GroupDemand> demands;
+  for (const Method each : methods(without_limits(device), problem_)) {
+    const TransformShape shape = transform_shape(problem_, each, 1);
+    demands.push_back({shape.group(), shape.local_memory()});
+  }
   return {0, 0, 0,
-          "its work-groups or its local memory are too small for transforms of " +
-              std::to_string(problem_.samples) + " samples"};
+          demands.empty()
+              ? "transforms of " + std::to_string(problem_.samples) + " samples are not supported"
+              : why_none_suits(device, demands)};
 }
 
 // Counts operations as `calibrate` does. Transform methods: the multiplications of the inverse
@@ -166,8 +173,15 @@ Demand PacWorkload::demand(const DeviceTraits& device) const {
 
 std::unique_ptr<DeviceProgram> PacWorkload::program(DeviceResources& device, Mode mode,
                                                     const Capacity& capacity) {
-  return std::make_unique<PacProgram>(*this, device, method(device.traits()).value(), mode,
-                                      capacity.fits);
+  std::vector<Method> candidates = methods(device.traits(), problem_);
+  candidates.insert(candidates.begin(), method(device.traits()).value());
+  // Another method may need more memory than the capacity says.
+  std::erase_if(candidates, [&](Method each) {
+    return pac::capacity(device.traits(), problem_, each, mode).fits < capacity.fits;
+  });
+  return make_first_suited(candidates, [&](Method each) {
+    return std::make_unique<PacProgram>(*this, device, each, mode, capacity.fits);
+  });
 }
 
 std::vector<std::string> PacWorkload::kernel_variants(const DeviceTraits& device) const {

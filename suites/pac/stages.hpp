@@ -41,6 +41,7 @@ class Filter {
 
   const Problem& problem_;
   const FilterShape shape_;
+  std::size_t local_ = 1;  // work-items of a group
   const FilterTables tables_;
   bool there_ = false;  // the constants are on the device
   std::unique_ptr<Kernel> spectrum_, phases_, amplitudes_, weigh_;

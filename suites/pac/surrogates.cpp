@@ -51,10 +51,9 @@ class Direct final : public WithShifts {
     sort_ = device.kernel(file, "sort_by_bin", options);
     shift_ = device.kernel(file, "shift_directly", options);
     order_ = device.allocate(layout.order);
-    while (!traits.cpu && local_ < most_local && local_ < list_.entries.size() &&
-           2 * local_ <= traits.max_work_group)
-      local_ *= 2;
-    sort_local_ = traits.cpu ? 1 : std::min<std::size_t>(traits.max_work_group, 128);
+    while (!traits.cpu && local_ < most_local && local_ < list_.entries.size()) local_ *= 2;
+    local_ = group_of(local_, *shift_);
+    sort_local_ = group_of(traits.cpu ? 1 : 128, *sort_);
   }
 
   void enqueue(const Chunk& chunk, Items begin, Items end, Filter& filter,

@@ -35,7 +35,7 @@ Compression::Compression(const Problem& problem, DeviceResources& device, std::u
 void Compression::compress(Buffer& gradients, Buffer& sums, const Slice& shards,
                            std::uint32_t round, Stream& stream) {
   const std::uint32_t each = problem_.shards_of_block();
-  stream.launch(*compress_, grid_of(stride_, local_),
+  stream.launch(*compress_, grid_of(*compress_, stride_, local_),
                 {&gradients, &residuals_after(round), &residuals_after(round + 1), &sums,
                  u32(shards.begin / each), u32(shards.end / each), blocks_, each, count_, stride_,
                  wire_, std::uint32_t{round == 0}});
@@ -43,7 +43,7 @@ void Compression::compress(Buffer& gradients, Buffer& sums, const Slice& shards,
 
 Buffer& Compression::combine(Buffer& sums, Buffer& list, std::size_t nodes, std::uint32_t round,
                              Stream& stream) {
-  stream.launch(*combine_, grid_of(stride_, local_),
+  stream.launch(*combine_, grid_of(*combine_, stride_, local_),
                 {&sums, &list, u32(nodes), &residuals_after(round), &residuals_after(round + 1),
                  gradient_.get(), blocks_, count_, stride_, wire_, std::uint32_t{round == 0}});
   return *gradient_;

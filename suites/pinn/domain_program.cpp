@@ -17,9 +17,12 @@ DomainProgram::DomainProgram(DomainWorkload& workload, DeviceResources& device, 
       nothing_(workload.all_values()) {
   const Network& wide = trainer_.network();
   const std::string of = equation_options(problem_) + (device.traits().cpu ? " -DROLLED" : "");
-  values_at_end_ = device.kernel(
-      "pinn_points.cl", "values_at_end",
-      of + fmt::format(" -DLANES={} -DLAYERS={} -DWIDTH={}", lanes_, wide.layers, wide.width));
+  values_at_end_ = make_first_suited(halves_of(lanes_), [&](std::size_t lanes) {
+    lanes_ = lanes;
+    return device.kernel(
+        "pinn_points.cl", "values_at_end",
+        of + fmt::format(" -DLANES={} -DLAYERS={} -DWIDTH={}", lanes, wide.layers, wide.width));
+  });
   take_values_ = device.kernel("pinn_points.cl", "take_values", of);
   for (std::uint64_t p = 0; p < parts; ++p) trained_.push_back(trainer_.make(device));
 }
@@ -75,7 +78,8 @@ void DomainProgram::enqueue_round(const Slice& slice, std::uint32_t round, Strea
     stream.begin_series(static_cast<unsigned>(slice.size()) * (1 + trainer_.launches_of_step()));
   for (std::uint64_t p = slice.begin; p < slice.end; ++p) {
     const Problem part = workload_.training(p);
-    stream.launch(*take_values_, grid_of(trainer_.places(part.shards), trainer_.local()),
+    stream.launch(*take_values_,
+                  grid_of(*take_values_, trainer_.places(part.shards), trainer_.local()),
                   {trained(slice, p).points.get(), &values, u32(workload_.values_of(p, 0)),
                    u32(workload_.values_of(p, 1)),
                    (part.goes_on_below ? 1U : 0U) + (part.goes_on_above ? 2U : 0U),

@@ -31,7 +31,7 @@ class DomainProgram final : public PartitionedProgram<DomainWorkload> {
   void tell(const Slice& slice, std::uint64_t part, unsigned end, std::uint32_t round,
             Buffer& values, Stream& stream);
 
-  const std::size_t lanes_;
+  std::size_t lanes_;
   Trainer trainer_;
   const bool in_series_;
   std::unique_ptr<Kernel> values_at_end_, take_values_;

@@ -38,8 +38,9 @@ Capacity DomainWorkload::capacity(const DeviceTraits& device, Mode) const {
 
 std::unique_ptr<DeviceProgram> DomainWorkload::program(DeviceResources& device, Mode mode,
                                                        const Capacity& capacity) {
-  return std::make_unique<DomainProgram>(*this, device, mode, way_on(device.traits()),
-                                         capacity.fits);
+  return make_by_way(device.traits(), [&](const Way& way) {
+    return std::make_unique<DomainProgram>(*this, device, mode, way, capacity.fits);
+  });
 }
 
 // Returns the points of a part, with the neighbours' values at its ends, in the first step or

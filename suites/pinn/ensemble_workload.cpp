@@ -55,8 +55,9 @@ Capacity EnsembleWorkload::capacity(const DeviceTraits& device, Mode) const {
 
 std::unique_ptr<DeviceProgram> EnsembleWorkload::program(DeviceResources& device, Mode mode,
                                                          const Capacity& capacity) {
-  return std::make_unique<EnsembleProgram>(*this, device, mode, way_on(device.traits()),
-                                           capacity.fits);
+  return make_by_way(device.traits(), [&](const Way& way) {
+    return std::make_unique<EnsembleProgram>(*this, device, mode, way, capacity.fits);
+  });
 }
 
 // Checks a member like a single training, with all its points in one shard.

@@ -96,7 +96,7 @@ class ByLayer final : public Gradients {
     const std::uint64_t count = all_places(problem_, way_, shards), row = 4 * count,
                         layer = row * width_;
     const std::uint32_t last = problem_.layers - 1;
-    stream.launch(*first_, {{count, width_, 1}, {32, 8, 1}},
+    stream.launch(*first_, {{count, width_, 1}, group_of({32, 8, 1}, *first_)},
                   {at.parameters, at.points, jets_.get()});
     const Grid tiles =
         grid_of(row / way_.rows * (width_ / way_.columns) * way_.threads, way_.threads);

@@ -6,6 +6,7 @@
 #include <optional>
 #include <vector>
 
+#include "suites/common/group_limits.hpp"
 #include "suites/common/iterative.hpp"
 #include "suites/common/variants.hpp"
 #include "suites/pinn/outcome.hpp"
@@ -39,8 +40,12 @@ class NetworksWorkload : public CheckpointedWorkload<Problem>, public Tunable {
  protected:
   // Throws Error(usage), Error(out_of_memory).
   explicit NetworksWorkload(const SuiteParams& params);
-  Way way_on(const DeviceTraits& device) const {
-    return named_or_first(ways(device, training(0)), &Way::name, preferred(device));
+  // Returns make(way) of the preferred way, or else of the first one that suits the device.
+  template <class Make>
+  auto make_by_way(const DeviceTraits& device, const Make& make) const {
+    std::vector<Way> all = ways(device, training(0));
+    all.insert(all.begin(), Way(named_or_first(all, &Way::name, preferred(device))));
+    return make_first_suited(all, make);
   }
   const Solution& solution() const;
 

@@ -43,8 +43,9 @@ Capacity PinnWorkload::capacity(const DeviceTraits& device, Mode) const {
 
 std::unique_ptr<DeviceProgram> PinnWorkload::program(DeviceResources& device, Mode mode,
                                                      const Capacity& capacity) {
-  return std::make_unique<TrainingProgram>(*this, device, mode, way_on(device.traits()),
-                                           capacity.fits);
+  return make_by_way(device.traits(), [&](const Way& way) {
+    return std::make_unique<TrainingProgram>(*this, device, mode, way, capacity.fits);
+  });
 }
 
 void PinnWorkload::connect(PeerGroup& group) {

@@ -2,6 +2,9 @@
 
 #include <algorithm>
 
+#include "suites/common/build_option.hpp"
+#include "suites/common/group_limits.hpp"
+
 namespace mgpu::pinn {
 
 Trainer::Trainer(const Problem& each, Way way, DeviceResources& device, std::uint64_t networks,
@@ -20,7 +23,11 @@ Trainer::Trainer(const Problem& each, Way way, DeviceResources& device, std::uin
   const std::string rolled = device.traits().cpu ? " -DROLLED" : "";
   draw_ = device.kernel("pinn_points.cl", "draw_points", equation_options(problem_) + rolled);
   begin_ = device.kernel("pinn_adam.cl", "begin_training", "");
-  adam_ = device.kernel("pinn_adam.cl", "adam", "");
+  adam_ = make_first_suited(halves_of(side_), [&](std::size_t side) {
+    auto made = device.kernel("pinn_adam.cl", "adam", side == side_ ? "" : define("SIDE", side));
+    side_ = side;
+    return made;
+  });
   keep_ = device.kernel("pinn_adam.cl", "keep", "");
   states_ = device.allocate(in_pieces(staged_.size()));
   shards_ = device.allocate(shards * stride_ * kNumber);
@@ -68,7 +75,7 @@ void Trainer::begin(const Trained& trained, Buffer& states, std::uint64_t networ
                     std::uint32_t steps, Stream& stream) {
   Buffer* const counts = gradients_->counts();
   stream.launch(
-      *begin_, grid_of(count_, local_),
+      *begin_, grid_of(*begin_, count_, local_),
       {&states, network * state_size(), &trained.parameters_after(steps), trained.mean.get(),
        trained.square.get(), trained.transposed.get(), hidden_, u32(wide_.width), count_,
        counts != nullptr ? counts : list_.get(), counts != nullptr ? u32(counts->size() / 4) : 0U});
@@ -80,7 +87,7 @@ void Trainer::draw(const Trained& trained, const Problem& of, const Slice& shard
                    std::uint32_t step, Stream& stream) {
   const std::uint64_t all = places(shards.size());
   stream.launch(
-      *draw_, grid_of(all, local_),
+      *draw_, grid_of(*draw_, all, local_),
       {trained.points.get(), u32(shards.begin), places_of_shard(), problem_.shards, problem_.points,
        problem_.boundary, problem_.initial, of.seed_of_points(step), u32(all),
        static_cast<float>(of.first().low), static_cast<float>(of.first().high)});
@@ -100,9 +107,9 @@ void Trainer::step(const Trained& trained, std::uint32_t round, Stream& stream,
   }
   gradients_->enqueue(at, add ? shards : problem_.shards, stream);
   const Sums sums = add ? add() : Sums{shards_.get(), list_.get()};
-  constexpr std::size_t side = 32, parts = 8;  // shape of its work-groups
+  constexpr std::size_t parts = 8;  // second dimension of its work-groups
   stream.launch(
-      *adam_, {{round_up(count_ + 3, side), parts, 1}, {side, parts, 1}},
+      *adam_, {{round_up(count_ + 3, side_), parts, 1}, {side_, parts, 1}},
       {sums.sums, sums.list, u32(sums.nodes), sums.shards > 0 ? sums.shards : problem_.shards,
        &before, &after, trained.mean.get(), trained.square.get(), trained.gradient.get(),
        trained.losses.get(), trained.transposed.get(), hidden_, u32(wide_.width), count_, stride_,
@@ -111,7 +118,7 @@ void Trainer::step(const Trained& trained, std::uint32_t round, Stream& stream,
 
 void Trainer::keep(Buffer& from, Buffer& to, std::uint64_t at, std::uint64_t count,
                    Stream& stream) {
-  stream.launch(*keep_, grid_of(count, local_), {&from, &to, at, u32(count)});
+  stream.launch(*keep_, grid_of(*keep_, count, local_), {&from, &to, at, u32(count)});
 }
 
 void Trainer::keep_ending(const Trained& trained, Buffer& endings, std::uint64_t place,

@@ -85,7 +85,8 @@ class Trainer {
   const Network network_, wide_;
   const std::uint32_t count_, stride_, hidden_;
   const std::uint64_t most_shards_;
-  const std::size_t local_;
+  const std::size_t local_;  // work-items of a group, which a kernel may have fewer of
+  std::size_t side_ = 32;    // first dimension of the groups of `adam`
   std::unique_ptr<Gradients> gradients_;
   std::unique_ptr<Kernel> draw_, begin_, adam_, keep_;
   std::unique_ptr<Buffer> states_, shards_, list_;

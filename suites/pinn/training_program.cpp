@@ -134,7 +134,7 @@ Trainer::Sums TrainingProgram::exchange(const Slice& slice, std::uint32_t round,
   const std::uint32_t stride = trainer_.stride();
   const Bytes size = stride * kNumber;
   for (const Node& node : nodes_) {
-    stream.launch(*add_, grid_of(stride, trainer_.local()),
+    stream.launch(*add_, grid_of(*add_, stride, trainer_.local()),
                   {&trainer_.shards(), &sums, node.first - u32(slice.begin), node.shards(),
                    node.first, stride});
     for (const DeviceIndex other : others_)

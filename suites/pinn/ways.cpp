@@ -5,12 +5,14 @@
 #include <algorithm>
 
 #include "suites/common/build_option.hpp"
+#include "suites/common/group_limits.hpp"
 #include "suites/pinn/network.hpp"
 
 namespace mgpu::pinn {
 namespace {
 
-constexpr std::uint32_t block = 32;  // points per block of kernels/pinn_math.cl
+constexpr std::uint32_t block = 32;       // points per block of kernels/pinn_math.cl
+constexpr unsigned group_of_edges = 256;  // work-items of a group of kernels/pinn_edges.cl
 // NVIDIA GPUs give a work-group 48 KiB of local memory.
 constexpr Bytes room_for_jets = 44 << 10;
 
@@ -39,9 +41,12 @@ void add_shards(const DeviceTraits& device, const Problem& problem, std::vector<
   // The code of longer unrolled sums exceeds instruction caches.
   constexpr std::uint32_t unrolled = 64;
   if (tile == 0 || (!device.cpu && wide(problem) > unrolled)) return;
-  for (const unsigned lanes :
-       device.cpu ? std::vector<unsigned>{1} : std::vector<unsigned>{256, 512, 128}) {
-    if (lanes > device.max_work_group) continue;
+  std::vector<unsigned> sizes{256, 512, 128};
+  if (device.cpu) sizes = {1};
+  std::erase_if(sizes, [&](unsigned lanes) { return lanes > device.max_work_group; });
+  for (unsigned lanes = 64; sizes.empty() && lanes > 0; lanes /= 2)
+    if (lanes <= device.max_work_group) sizes = {lanes};
+  for (const unsigned lanes : sizes) {
     Way way;
     way.name = fmt::format("shards by {}", lanes);
     way.threads = lanes;
@@ -58,6 +63,9 @@ struct Tile {
   unsigned rows() const { return 8 * mine_rows * groups_m; }
   unsigned columns() const { return 4 * mine_columns * groups_n; }
   unsigned threads() const { return 32 * groups_m * groups_n; }
+  Bytes local(unsigned stages_used) const {
+    return Bytes{stages_used} * inner * (rows() + columns()) * sizeof(float);
+  }
   std::string defines() const {
     return define("BM", rows()) + define("BN", columns()) + define("TM", mine_rows) +
            define("TN", mine_columns) + define("WM", groups_m) + define("WN", groups_n);
@@ -96,9 +104,13 @@ void add_layers(const DeviceTraits& device, const Problem& problem, std::vector<
   if (width % 32 != 0) return;
   const std::string both = define("ASYNC", device.nvidia) + (device.cpu ? " -DROLLED" : "");
   for (const auto& [tile, weights, registers] : tiles_of(device, width)) {
-    if (std::max(tile.threads(), weights.threads()) > device.max_work_group) continue;
+    const unsigned stages = device.nvidia ? tile.stages : 2, weight_stages = device.nvidia ? 3 : 2;
     Way way;
     way.by_layer = true;
+    way.local = std::max(tile.local(stages), weights.local(weight_stages));
+    if (std::max({tile.threads(), weights.threads(), group_of_edges}) > device.max_work_group ||
+        (!device.cpu && way.local > device.local_memory))
+      continue;
     way.name = fmt::format("layers in {}x{}x{} by {}x{}", tile.rows(), tile.columns(), tile.inner,
                            tile.mine_rows, tile.mine_columns);
     if (weights.rows() != tile.rows())
@@ -106,12 +118,11 @@ void add_layers(const DeviceTraits& device, const Problem& problem, std::vector<
     way.threads = tile.threads();
     way.rows = tile.rows();
     way.columns = tile.columns();
-    way.options = both + tile.defines() + define("STAGES", device.nvidia ? tile.stages : 2) +
-                  define("BK", tile.inner);
+    way.options = both + tile.defines() + define("STAGES", stages) + define("BK", tile.inner);
     way.weight_threads = weights.threads();
     way.weight_rows = weights.rows();
     way.weight_columns = weights.columns();
-    way.weight_options = both + weights.defines() + define("STAGES", device.nvidia ? 3 : 2);
+    way.weight_options = both + weights.defines() + define("STAGES", weight_stages);
     if (registers > 0) way.weight_options += fmt::format(" -cl-nv-maxrregcount={}", registers);
     all.push_back(std::move(way));
   }
@@ -139,12 +150,25 @@ std::vector<Way> ways(const DeviceTraits& device, const Problem& problem, std::s
   if (problem.compute != Compute::shards) add_layers(device, problem, all);
   if (problem.compute != Compute::layers && !small) add_shards(device, problem, all);
   if (device.cpu && problem.compute == Compute::chosen && !all.empty()) all.resize(1);
-  if (all.empty() && why != nullptr)
-    *why = fmt::format(
-        "its work-groups, of up to {} work-items and {} bytes of local memory, "
-        "cannot hold {} points of a network of {} x {}",
-        device.max_work_group, device.local_memory, std::min(places_of_shard(problem), block),
-        problem.layers, problem.width);
+  if (!all.empty() || why == nullptr) return all;
+  const std::vector<Way> unlimited = ways(without_limits(device), problem);
+  const auto by_layer =
+      std::find_if(unlimited.begin(), unlimited.end(), [](const Way& way) { return way.by_layer; });
+  if (unlimited.empty()) {
+    *why = "--compute shards is not for networks this wide on GPUs; expected: auto, layers";
+    return all;
+  }
+  if (by_layer == unlimited.end()) {
+    *why = fmt::format("its {} bytes of local memory cannot hold {} points of a network of {} x {}",
+                       device.local_memory, std::min(places_of_shard(problem), block),
+                       problem.layers, problem.width);
+    return all;
+  }
+  std::vector<GroupDemand> demands;
+  for (const Way& way : unlimited)
+    if (way.by_layer)
+      demands.push_back({std::max({way.threads, way.weight_threads, group_of_edges}), way.local});
+  *why = why_none_suits(device, demands);
   return all;
 }
 

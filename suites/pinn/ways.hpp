@@ -15,6 +15,7 @@ struct Way {
   std::string name;  // "shards by 256", "layers in 128x128x16 by 16x8, weights in 64x128"
   bool by_layer = false;
   unsigned threads = 1, rows = 0, columns = 0;  // size of a work-group and of its tile
+  Bytes local = 0;                              // by layer: local memory of a work-group
   std::string options;                          // build options of the kernels for jets or products
   unsigned weight_threads = 0, weight_rows = 0, weight_columns = 0;
   std::string weight_options;  // by layer: build options of the weights' gradients

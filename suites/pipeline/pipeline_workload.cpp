@@ -6,6 +6,7 @@
 #include "lib/workload/npy.hpp"
 #include "lib/workload/parallel_for.hpp"
 #include "lib/workload/splitmix64.hpp"
+#include "suites/common/group_limits.hpp"
 #include "suites/common/uniform_element.hpp"
 #include "suites/common/variants.hpp"
 #include "suites/pipeline/chain_program.hpp"
@@ -236,8 +237,10 @@ std::unique_ptr<DeviceProgram> PipelineWorkload::program(DeviceResources& device
     note_times(device.traits().id, program->kernels().measure(next));
     return program;
   };
-  if (by_stages()) return noted(std::make_unique<ChainProgram>(*this, device, mode, group));
-  return noted(std::make_unique<DataProgram>(*this, device, mode, capacity.fits, group));
+  return make_first_suited(halves_of(group), [&](std::size_t each) {
+    if (by_stages()) return noted(std::make_unique<ChainProgram>(*this, device, mode, each));
+    return noted(std::make_unique<DataProgram>(*this, device, mode, capacity.fits, each));
+  });
 }
 
 std::optional<ChainEstimate> PipelineWorkload::chain(std::span<const std::string> devices) const {

@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "lib/plan/chain.hpp"
+#include "suites/common/group_limits.hpp"
 #include "suites/pipeline/stage_kernels.hpp"
 
 namespace mgpu::pipeline {
@@ -37,8 +38,10 @@ std::vector<StageTimes> times_on(const Problem& problem, std::span<DeviceResourc
     Buffer* const next =
         memory.remote(self, {static_cast<std::uint32_t>((self.value + 1) % devices.size())});
     if (next == nullptr) return {};
-    const auto times =
-        StageKernels(*device, problem, groups_for(device->traits()).front()).measure(next);
+    const std::size_t group = groups_for(device->traits()).front();
+    const auto times = make_first_suited(halves_of(group), [&](std::size_t each) {
+      return StageKernels(*device, problem, each).measure(next);
+    });
     if (!times) return {};
     all.push_back(*times);
   }

@@ -6,6 +6,7 @@
 
 #include "lib/workload/splitmix64.hpp"
 #include "suites/common/build_option.hpp"
+#include "suites/common/group_limits.hpp"
 #include "suites/common/uniform_element.hpp"
 
 namespace mgpu::pipeline {
@@ -168,8 +169,6 @@ void StageKernels::add_kernel(const std::string& entry, std::size_t first, std::
   const Stage& stage = problem_.stages[first];
   std::string options = define("GROUP", group_) + define("WIDTH", stage.width);
   if (traits.cpu) options += " -DROLLED";
-  items_.push_back(std::min<std::size_t>(
-      stage.width / 2, std::min<std::size_t>(traits.max_work_group, traits.cpu ? 8 : 128)));
   std::vector<std::uint32_t> table;
   if (problem_.fuse || stage.by_rows()) {
     RowStages rows = rows_of(problem_, first, end, problem_.fuse);
@@ -178,10 +177,19 @@ void StageKernels::add_kernel(const std::string& entry, std::size_t first, std::
     if (table.empty()) table.push_back(0);  // a kernel copies one word at least
   } else {
     if (traits.nvidia) options += " -DMULTIPLY_ADDS";
-    options += define("ITEMS", items_.back());
     table = table_of(problem_, stage);
   }
-  kernels_.push_back(device_.kernel("pipeline.cl", entry, options));
+  const bool transforms = !problem_.fuse && stage.kind == Kind::transform;
+  const std::size_t most = std::min<std::size_t>(
+      stage.width / 2, std::min<std::size_t>(traits.max_work_group, traits.cpu ? 8 : 128));
+  kernels_.push_back(
+      make_first_suited(transforms ? halves_of(most) : std::vector{most}, [&](std::size_t items) {
+        const bool by_rows = problem_.fuse || stage.by_rows();
+        auto made = device_.kernel("pipeline.cl", entry,
+                                   by_rows ? options : options + define("ITEMS", items));
+        items_.push_back(items);
+        return made;
+      }));
   tables_.push_back(table.empty() ? nullptr : device_.allocate(table.size() * 4));
   if (!table.empty())
     device_.try_out([&](Stream& stream) {
@@ -223,7 +231,7 @@ void StageKernels::launch(std::size_t s, const Records& from, const Records& to,
                     {from.buffer, from.word, to.buffer, to.word, number, stage.passes, table});
       break;
     case Kind::reduction:
-      stream.launch(kernel, grid_of(count * reduced_width, group_),
+      stream.launch(kernel, grid_of(kernel, count * reduced_width, group_),
                     {from.buffer, from.word, to.buffer, to.word, number, stage.passes});
       break;
     default:  // stages of rows

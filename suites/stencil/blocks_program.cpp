@@ -18,10 +18,10 @@ std::string block_options(const Problem& problem) {
 
 BlocksProgram::BlocksProgram(StencilWorkload& workload, DeviceResources& device, Mode mode)
     : HaloProgram(workload, mode, workload.shared() ? device.peer() : nullptr),
-      local_(std::min<std::size_t>(device.traits().max_work_group, 64)),
       kernel_(device.kernel("stencil_blocks.cl", std::string(name_of(problem_.kind)) + "_block",
                             block_options(problem_))),
       copy_(device.kernel("stencil_blocks.cl", "copy_rows", block_options(problem_))),
+      local_(group_of(64, *kernel_, *copy_)),
       states_(workload.shared(), device, workload.state_bytes()) {
   initial_ = device.allocate(workload_.state_bytes());
   if (problem_.kind == Kind::star) sums_ = device.allocate(workload_.state_bytes());

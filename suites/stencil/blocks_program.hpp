@@ -34,8 +34,8 @@ class BlocksProgram final : public HaloProgram<StencilWorkload> {
             Stream& stream);
   Buffer& before(std::uint32_t round) { return round == 0 ? *initial_ : states_[round - 1]; }
 
-  const std::size_t local_;
   std::unique_ptr<Kernel> kernel_, copy_;
+  const std::size_t local_;  // work-items of a group
   const Ring states_;
   std::unique_ptr<Buffer> initial_, sums_;
   std::optional<BlockExchange> exchange_;

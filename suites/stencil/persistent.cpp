@@ -55,14 +55,17 @@ Persistent::Persistent(const Problem& problem, DeviceResources& device, std::uin
       options += " -DNVIDIA -cl-nv-maxrregcount=128";  // room for two groups of 256 work-items
     try {
       size.kernel = device.kernel("stencil_persistent.cl", "jacobi2d_persistent", options);
+      for (std::uint64_t of_unit = most_of_unit; of_unit > 0 && size.resident == 0; --of_unit) {
+        const std::uint64_t groups =
+            std::min(traits.compute_units * of_unit, tiles(size, problem_.layers()));
+        if (groups >= tiles(size, least) && is_resident(size, groups, device))
+          size.resident = groups;
+      }
     } catch (const Error& error) {  // an older compiler, for example; "auto" does without
-      if (problem.launches == Launches::persistent || error.kind() != ErrorKind::device) throw;
+      const bool of_kernel = error.kind() == ErrorKind::unsupported ||
+                             (error.kind() == ErrorKind::device && size.kernel == nullptr);
+      if (problem.launches == Launches::persistent || !of_kernel) throw;
       continue;
-    }
-    for (std::uint64_t of_unit = most_of_unit; of_unit > 0 && size.resident == 0; --of_unit) {
-      const std::uint64_t groups =
-          std::min(traits.compute_units * of_unit, tiles(size, problem_.layers()));
-      if (groups >= tiles(size, least) && is_resident(size, groups, device)) size.resident = groups;
     }
     if (size.resident == 0) continue;
     boxes = std::max(boxes, size.resident * 2 * box_bytes(size));

@@ -20,14 +20,16 @@ inline unsigned vector_of(const Problem& problem, const DeviceTraits& device) {
   return device.cpu ? static_cast<unsigned>(64 / problem.element) : 4;
 }
 
-// Returns the build options. `strip` is the number of layers per work-item.
+// Returns the build options. `strip` is the number of layers per work-item; `may_group`: kernels
+// may add up as is_grouped() says.
 inline std::string kernel_options(const Problem& problem, const DeviceTraits& device,
-                                  unsigned strip) {
+                                  unsigned strip, bool may_group = true) {
   std::string text = std::string("-DREAL=") + (problem.wide() ? "double" : "float") +
                      " -DVECTOR=" + std::to_string(vector_of(problem, device)) +
                      " -DSTRIP=" + std::to_string(strip);
   if (problem.kind == Kind::star) return text + " -DRADIUS=" + std::to_string(problem.radius);
-  return text + (problem.checks() > 0 ? is_grouped(device) ? " -DGROUPED=1" : " -DGROUPED=0" : "");
+  if (problem.checks() == 0) return text;
+  return text + (may_group && is_grouped(device) ? " -DGROUPED=1" : " -DGROUPED=0");
 }
 
 // Return arguments in the precision of cells: a value, and the weight of a star at a distance.

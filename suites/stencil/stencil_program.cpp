@@ -24,7 +24,7 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
       // A strip of a star reads twice its radius more rows than it computes.
       strip_(device.traits().cpu ? 32 : std::max(4U, 2 * problem_.radius)),
       series_(device.traits().nvidia ? kSeries : 1),
-      local_(device.traits().cpu ? 1 : std::min<std::size_t>(device.traits().max_work_group, 256)),
+      local_(device.traits().cpu ? 1 : 256),
       kernel_(device.kernel("stencil.cl", name_of(problem_.kind),
                             kernel_options(problem_, device.traits(), strip_))),
       states_(workload.shared(), device, workload.state_bytes()) {
@@ -34,6 +34,11 @@ StencilProgram::StencilProgram(StencilWorkload& workload, DeviceResources& devic
   if (problem_.checks() > 0) {
     change_ =
         device.kernel("stencil.cl", "change", kernel_options(problem_, device.traits(), strip_));
+    if (grouped_ && !change_->group_limits().allow({kLanes, 1, 1})) {
+      grouped_ = false;
+      change_ = device.kernel("stencil.cl", "change",
+                              kernel_options(problem_, device.traits(), strip_, false));
+    }
     changes_ = device.allocate(problem_.change_bytes());
   }
   if (problem_.checkpoint_rounds > 0) {
@@ -321,15 +326,17 @@ void StencilProgram::step(const Slice& slice, std::uint32_t round, Layers layers
         };
     add({place(0), place(problem_.layers() - 1), n, stride, real_of(problem_, problem_.rate)});
   }
-  const std::size_t across = round_up(ceil_div(problem_.n, vector_), local_);
+  Kernel& kernel = exchange != nullptr ? by_kernels_->kernel() : *kernel_;
+  const std::size_t local = group_of(local_, kernel),
+                    across = round_up(ceil_div(problem_.n, vector_), local);
   std::size_t strips = ceil_div(layers.end - layers.first, strip_);
   if (exchange != nullptr) {
     by_kernels_->add_arguments(*exchange, args);
     strips = by_kernels_->strips(*exchange);
   }
   const bool box = problem_.kind == Kind::heat3d;
-  stream.launch(exchange != nullptr ? by_kernels_->kernel() : *kernel_,
-                {{across, box ? problem_.n : strips, box ? strips : 1}, {local_, 1, 1}}, args);
+  stream.launch(kernel, {{across, box ? problem_.n : strips, box ? strips : 1}, {local, 1, 1}},
+                args);
 }
 
 // Computes how much this step changed each row of the share.

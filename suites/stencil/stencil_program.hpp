@@ -68,10 +68,10 @@ class StencilProgram final : public HaloProgram<StencilWorkload>, public Movable
   Buffer& state_after(std::uint32_t steps) { return states_[turn_after(steps)]; }
 
   const std::uint32_t halo_;
-  const bool grouped_;  // work-items of a group add up in local memory
+  bool grouped_;  // work-items of a group add up in local memory
   const unsigned vector_, strip_;
   const std::uint32_t series_;
-  const std::size_t local_;
+  const std::size_t local_;  // work-items of a group, which a kernel may have fewer of
   std::unique_ptr<Kernel> kernel_, change_, copy_kernel_;
   std::unique_ptr<Persistent> persistent_;
   std::unique_ptr<KernelExchange> by_kernels_;

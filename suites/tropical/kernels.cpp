@@ -105,12 +105,11 @@ std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem
   return usable(std::move(all), device, named, preferred);
 }
 
-Capacity no_kernel(const DeviceTraits& device, const Problem& problem) {
+Capacity no_kernel(const DeviceTraits& device, const Problem& problem,
+                   const std::vector<Variant>& all) {
   Capacity none;
-  none.reason = (problem.kernel == "auto" ? "no kernel works"
-                                          : "kernel \"" + problem.kernel + "\" does not work") +
-                std::string(" with this size, work-groups of up to ") +
-                std::to_string(device.max_work_group) + " work-items and this local memory";
+  none.reason = all.empty() ? "kernel \"" + problem.kernel + "\" does not compute this size"
+                            : product::why_none_suits(device, all);
   return none;
 }
 

@@ -22,8 +22,10 @@ std::vector<Variant> variants(const DeviceTraits& device, const Problem& problem
                               const Geometry& geometry, Purpose purpose,
                               const std::string& preferred = {});
 
-// Returns an empty capacity with the reason, for a device without any variant.
-Capacity no_kernel(const DeviceTraits& device, const Problem& problem);
+// Returns an empty capacity with the reason, for a device that supports no variant. `all`: the
+// variants for that device without_limits().
+Capacity no_kernel(const DeviceTraits& device, const Problem& problem,
+                   const std::vector<Variant>& all);
 
 // Tells whether a device has a variant of this name for the problem's numbers, at any size and
 // axis.

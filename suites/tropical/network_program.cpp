@@ -58,7 +58,7 @@ void NetworkProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
 void NetworkProgram::enqueue_round(const Slice& slice, std::uint32_t step, Stream& stream) {
   const auto words = u32(workload_.place_bytes() / 4), count = u32(problem_.weights());
   Buffer &sums = sums_[step], &before = step == 0 ? *initial_ : weights_after(step);
-  stream.launch(*clear_, grid_of(words, local), {&sums, place_ * words, words});
+  stream.launch(*clear_, grid_of(*clear_, words, local), {&sums, place_ * words, words});
   stream.launch(*train_, grid_of(slice.size() * problem_.width, problem_.width),
                 {inputs_.get(), targets_.get(), &before, &sums, place_ * words, u32(slice.begin)});
   for (const DeviceIndex other : others_)
@@ -67,7 +67,7 @@ void NetworkProgram::enqueue_round(const Slice& slice, std::uint32_t step, Strea
   // Sums of even and odd steps are in different buffers, so that one synchronisation per step
   // suffices.
   meet();
-  stream.launch(*descend_, grid_of(count + 2, local),
+  stream.launch(*descend_, grid_of(*descend_, count + 2, local),
                 {&sums, places_, words, &before, &weights_after(step + 1), losses_.get(), step,
                  problem_.scale(step)});
   if (step + 1 == problem_.steps && mode_ == Mode::end_to_end) bring_result(slice, stream);

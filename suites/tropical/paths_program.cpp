@@ -79,7 +79,8 @@ void PathsProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   if (!order_is_there_) stream.upload(*order_, 0, std::as_bytes(std::span(first_vertices_)));
   order_is_there_ = true;
   if (mode_ == Mode::end_to_end) upload_weights(*state_, slice, stream);
-  stream.launch(*begin_, {{blocks_.stride(), slice.size() * blocks_.edge, 1}, {64, 1, 1}},
+  stream.launch(*begin_,
+                {{blocks_.stride(), slice.size() * blocks_.edge, 1}, {group_of(64, *begin_), 1, 1}},
                 {mode_ == Mode::resident ? initial_.get() : state_.get(), state_.get(), &paths(),
                  order_.get(), u32(slice.begin * blocks_.edge), u32(blocks_.edge),
                  u32(blocks_.vertices), u32(blocks_.stride())});
@@ -138,7 +139,9 @@ void PathsProgram::update_but(const Slice& slice, std::vector<std::uint64_t> lef
 void PathsProgram::pack(std::uint64_t first, std::uint64_t rows, std::uint64_t by,
                         std::uint64_t size, Buffer& packed, Stream& stream) {
   const Variant& variant = kernels_.variant;
-  stream.launch(*kernels_.pack_rows, pack_rows_grid(variant, rows, variant.packed_inner(size)),
+  stream.launch(*kernels_.pack_rows,
+                pack_rows_grid(variant, rows, variant.packed_inner(size),
+                               group_of(product::kPackingGroup, *kernels_.pack_rows)),
                 {state_.get(), &packed, u32(first), u32(first + rows), u32(size),
                  u32(blocks_.stride()), u32(by)});
 }
@@ -193,8 +196,9 @@ void PathsProgram::close(std::uint64_t block, Stream& stream) {
            stream);
   }
   if (!at_once) {
+    const std::size_t group = group_of(64, *copy_rows_);
     stream.launch(
-        *copy_rows_, {{round_up(stride / 4, 64), end - first, 1}, {64, 1, 1}},
+        *copy_rows_, {{round_up(stride / 4, group), end - first, 1}, {group, 1, 1}},
         {state_.get(), &paths(), &panel_[block], &panel_paths(block), u32(row), u32(stride)});
   }
   send(block);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "lib/base/quantity.hpp"
+#include "suites/common/group_limits.hpp"
 #include "suites/common/variants.hpp"
 #include "suites/tropical/graph_file.hpp"
 #include "suites/tropical/paths_program.hpp"
@@ -62,7 +63,8 @@ Demand PathsWorkload::demand(const DeviceTraits& device) const {
 }
 
 Capacity PathsWorkload::capacity(const DeviceTraits& device, Mode mode) const {
-  if (candidates(device).empty()) return no_kernel(device, problem_);
+  if (candidates(device).empty())
+    return no_kernel(device, problem_, candidates(without_limits(device)));
   Capacity capacity;
   const unsigned states = (mode == Mode::resident ? 2 : 1) + (problem_.paths ? 1 : 0);
   const unsigned panels =

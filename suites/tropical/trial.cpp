@@ -66,7 +66,9 @@ class Example {
       }
       args.insert(args.end(),
                   {zero, two, two, rows_, columns_, inner, zero, zero, inner, columns_, columns_});
-      stream.launch(*kernels.pack_rows, pack_rows_grid(variant, rows_, variant.packed_inner(inner)),
+      stream.launch(*kernels.pack_rows,
+                    pack_rows_grid(variant, rows_, variant.packed_inner(inner),
+                                   group_of(product::kPackingGroup, *kernels.pack_rows)),
                     pack);
       stream.launch(*kernels.multiply, grid_of(4 * std::size_t{variant.threads}, variant.threads),
                     args);

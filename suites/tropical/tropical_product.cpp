@@ -4,6 +4,7 @@
 
 #include "lib/workload/npy.hpp"
 #include "lib/workload/splitmix64.hpp"
+#include "suites/common/group_limits.hpp"
 #include "suites/common/product_layout.hpp"
 #include "suites/common/variants.hpp"
 #include "suites/tropical/product_reference.hpp"
@@ -44,7 +45,7 @@ TropicalProduct::TropicalProduct(const Problem& problem, const SuiteParams& para
 
 Capacity TropicalProduct::capacity(const DeviceTraits& device, Mode mode) const {
   const auto all = candidates(device);
-  if (all.empty()) return no_kernel(device, problem_);
+  if (all.empty()) return no_kernel(device, problem_, candidates(without_limits(device)));
   return product::capacity(device, sizes(), geometry(), mode, {all.begin(), all.end()});
 }
 

@@ -33,6 +33,11 @@ const std::vector<EmbeddedText> kBackendKernels = [] {
        "  for (uint i = 0; i < 5000000; ++i) y = (y ^ i) * 1664525u + 1013904223u;\n"
        "  x[0] = 3 * x[0] + by + (y == 7u);\n"
        "}\n"},
+      {"fixed.cl",
+       "__kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void fixed(__global uint* x) "
+       "{\n"
+       "  x[get_global_id(0)] = get_local_size(0);\n"
+       "}\n"},
       {"broken.cl", "__kernel void broken(__global int* x) { x[0] = nonsense; }\n"}};
   for (const EmbeddedText& each : embedded_kernels())
     if (each.file == "spin.cl") kernels.push_back(each);
@@ -81,6 +86,61 @@ TEST_CASE(
   CHECK(open->resources().kernel("sum.cl", "sum_slice", "") != nullptr);
   CHECK_THROWS_AS(open->resources().kernel("missing.cl", "x", ""), Error);
   CHECK_THROWS_AS(open->resources().kernel("sum.cl", "no_such_entry", ""), Error);
+}
+
+TEST_CASE("backend: a kernel for larger work-groups than the device has is unsupported") {
+  const auto backend = make_cl_backend({kBackendKernels, {}});
+  const Device device = backend->enumerate().devices.front();
+  const auto open = backend->open(device);
+  const std::size_t most = device.max_work_group;
+  const auto fixed = [&](std::size_t group) {
+    return open->resources().kernel("fixed.cl", "fixed", " -DGROUP=" + std::to_string(group));
+  };
+  CHECK(fixed(1)->group_limits().allow({1, 1, 1}));
+  const std::string what = refusal([&] { fixed(2 * most); }, ErrorKind::unsupported);
+  CAPTURE(what);
+  CHECK(has(what, "fixed"));
+  const auto any = open->resources().kernel("grow.cl", "grow", "");
+  CHECK(any->group_limits().all <= most);
+  CHECK_FALSE(any->group_limits().allow({most + 1, 1, 1}));
+}
+
+TEST_CASE("backend: a launch that does not suit is unsupported, and the device goes on") {
+  const auto backend = make_cl_backend({kBackendKernels, {}});
+  const Device device = backend->enumerate().devices.front();
+  const auto open = backend->open(device);
+  DeviceResources& resources = open->resources();
+  const auto kernel = resources.kernel("grow.cl", "grow", "");
+  const auto number = resources.allocate(sizeof(std::uint32_t));
+  const std::size_t large = 2 * device.max_work_group;
+  const std::string what = refusal(
+      [&] {
+        resources.try_out([&](Stream& stream) {
+          stream.begin_series(2);
+          stream.launch(*kernel, {{large, 1, 1}, {large, 1, 1}}, {number.get(), std::uint32_t{1}});
+        });
+      },
+      ErrorKind::unsupported);
+  CHECK(has(what, std::to_string(large)));
+  const std::uint32_t one = 1;
+  std::uint32_t seen = 0;
+  resources.try_out([&](Stream& stream) {
+    stream.upload(*number, 0, std::as_bytes(std::span(&one, 1)));
+    stream.launch(*kernel, {{1, 1, 1}, {1, 1, 1}}, {number.get(), std::uint32_t{4}});
+    stream.download(*number, 0, std::as_writable_bytes(std::span(&seen, 1)));
+  });
+  CHECK(seen == 7);
+}
+
+TEST_CASE("backend: a compiler that refuses a hint to another one does not get it") {
+  const auto backend = make_cl_backend({kBackendKernels, {}});
+  const auto open = backend->open(backend->enumerate().devices.front());
+  for (const char* limit : {"64", "32"})  // before and after the first refusal
+    CHECK(open->resources().kernel("grow.cl", "grow",
+                                   std::string(" -cl-nv-maxrregcount=") + limit) != nullptr);
+  CHECK(refusal([&] { open->resources().kernel("broken.cl", "broken", " -cl-nv-verbose"); },
+                ErrorKind::unsupported)
+            .find("nonsense") != std::string::npos);
 }
 
 TEST_CASE("backend: a series of launches is one command, with what each of them was given") {

@@ -3,10 +3,13 @@
 // for GPUs, which run on any device).
 #include <doctest/doctest.h>
 
+#include <bit>
 #include <cmath>
 #include <limits>
 
+#include "lib/opencl/cl_backend.hpp"
 #include "lib/workload/npy.hpp"
+#include "lib/workload/splitmix64.hpp"
 #include "suites/fisher/gram_workload.hpp"
 #include "suites/fisher/points_workload.hpp"
 #include "tests/support/machine.hpp"
@@ -51,6 +54,81 @@ TEST_CASE("fisher: empirical matrices have one digest for every split, mode and 
   if (!testing::is_thorough()) return;
   check_one_digest(params_with(1, {{"dim", "70"}}));
   check_one_digest(params_with(777, {{"dim", "30"}, {"precision", "fp64"}}));
+}
+
+TEST_CASE("fisher: a device without fp64 computes the same bits, in integers") {
+  for (const Options& options : testing::first_when_quick<Options>(
+           1, {{{"dim", "37"}}, {{"dim", "6"}, {"model", "softmax"}, {"classes", "5"}}})) {
+    const SuiteParams params = params_with(600, options);
+    CHECK(digest_of(params, {"equal", Mode::resident, Path::gpu_without_fp64, 0, 1}) ==
+          digest_of(params, {"equal", Mode::resident, Path::own, 0, 1}));
+  }
+}
+
+TEST_CASE("fisher: sums and quotients in integers have the bits of fp64, also at its limits") {
+  std::vector<EmbeddedText> kernels{
+      {"soft_test.cl",
+       "#include \"soft_fp64.cl\"\n"
+       "__kernel void soft(__global const ulong* a, __global const ulong* b, __global ulong* out) "
+       "{\n"
+       "  const uint i = get_global_id(0);\n"
+       "  out[3 * i] = soft_add(a[i], b[i]);\n"
+       "  out[3 * i + 1] = soft_divide(a[i], as_ulong(1.0) + ((ulong)i << 20));\n"
+       "  out[3 * i + 2] = soft_from_float(as_float((uint)(a[i] >> 32)));\n"
+       "}\n"}};
+  for (const EmbeddedText& each : embedded_kernels()) kernels.push_back(each);
+  std::vector<std::uint64_t> edges{0,
+                                   1,
+                                   0x000fffffffffffff,
+                                   0x0010000000000000,
+                                   0x0010000000000001,
+                                   0x3ff0000000000000,
+                                   0x3ff0000000000001,
+                                   0x3cb0000000000000,
+                                   0x3ca0000000000001,
+                                   0x7fefffffffffffff,
+                                   0x7c9fffffffffffff,
+                                   0x7ff0000000000000,
+                                   0x7ff8000000000000};
+  for (std::size_t i = 0, count = edges.size(); i < count; ++i)
+    edges.push_back(edges[i] | std::uint64_t{1} << 63);
+  std::vector<std::uint64_t> a, b;
+  for (const std::uint64_t x : edges)
+    for (const std::uint64_t y : edges) a.push_back(x), b.push_back(y);
+  for (std::uint64_t i = 0; i < 20000; ++i) {
+    const std::uint64_t x = splitmix64(7, 2 * i), y = splitmix64(7, 2 * i + 1);
+    a.push_back(x);
+    // Half of them are as large as the other number, so that digits cancel.
+    b.push_back(
+        i % 2 == 0 ? y : (y & 0x800fffffffffffff) | ((x + (y >> 60 << 52)) & 0x7ff0000000000000));
+  }
+  const auto backend = make_cl_backend({kernels, {}});
+  const auto open = backend->open(backend->enumerate().devices.front());
+  DeviceResources& device = open->resources();
+  const auto kernel = device.kernel("soft_test.cl", "soft", "");
+  const auto da = device.allocate(8 * a.size()), db = device.allocate(8 * a.size()),
+             dout = device.allocate(24 * a.size());
+  std::vector<std::uint64_t> out(3 * a.size());
+  device.try_out([&](Stream& stream) {
+    stream.upload(*da, 0, std::as_bytes(std::span(a)));
+    stream.upload(*db, 0, std::as_bytes(std::span(b)));
+    stream.launch(*kernel, {{a.size(), 1, 1}, {1, 1, 1}}, {da.get(), db.get(), dout.get()});
+    stream.download(*dout, 0, std::as_writable_bytes(std::span(out)));
+  });
+  const auto same = [](std::uint64_t found, double expected) {
+    return std::isnan(expected) ? std::isnan(std::bit_cast<double>(found))
+                                : found == std::bit_cast<std::uint64_t>(expected);
+  };
+  std::size_t wrong = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    const auto x = std::bit_cast<double>(a[i]), y = std::bit_cast<double>(b[i]);
+    const auto divisor =
+        std::bit_cast<double>(std::bit_cast<std::uint64_t>(1.0) + (std::uint64_t{i} << 20));
+    const auto narrow = std::bit_cast<float>(static_cast<std::uint32_t>(a[i] >> 32));
+    wrong += !same(out[3 * i], x + y) + !same(out[3 * i + 1], x / divisor) +
+             !same(out[3 * i + 2], static_cast<double>(narrow));
+  }
+  CHECK(wrong == 0);
 }
 
 TEST_CASE("fisher: design matrices of logistic and softmax regression give the expected matrix") {

@@ -55,6 +55,7 @@ struct FakeFault {
     refused,  // the call throws Error(device)
     error,    // the command ends, and its batch is reported as failed; other calls are refused
     out_of_memory,  // the call throws Error(out_of_memory)
+    unsuited,       // the call throws Error(unsupported)
     hang,     // the command never ends; other calls throw Error(timeout), as after a time limit
     slow,     // the command takes `factor` times as long
     corrupt,  // one bit of the data of a transfer or a put arrives flipped

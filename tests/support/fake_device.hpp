@@ -44,7 +44,8 @@ class FakeBuffer final : public Buffer {
 
 class FakeKernel final : public Kernel {
  public:
-  FakeKernel(const std::string& name, const FakeKernelCode& code) : name_(name), code_(code) {}
+  FakeKernel(const std::string& name, const FakeKernelCode& code, const GroupLimits& limits)
+      : Kernel(limits), name_(name), code_(code) {}
   Name name() const { return name_; }
   const FakeKernelCode& code() const { return code_; }
 
@@ -251,7 +252,8 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     const auto code = kernels_.find(std::string(entry));
     if (code == kernels_.end())
       throw Error(ErrorKind::device, "the fake backend has no kernel " + std::string(entry));
-    return std::make_unique<FakeKernel>(code->first, code->second);
+    return std::make_unique<FakeKernel>(code->first, code->second,
+                                        GroupLimits{.all = traits_.max_work_group});
   }
 
   void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override {
@@ -334,6 +336,8 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     const std::string what = "device " + spec_.facts.id + " ";
     if (fault.kind == FakeFault::Kind::out_of_memory)
       throw Error(ErrorKind::out_of_memory, what + "has no memory left, as its script says");
+    if (fault.kind == FakeFault::Kind::unsuited)
+      throw Error(ErrorKind::unsupported, what + "does not suit the kernel, as its script says");
     if (fault.kind == FakeFault::Kind::refused ||
         (fault.kind == FakeFault::Kind::error && !command))
       throw Error(ErrorKind::device, what + "refused, as its script says");

@@ -24,9 +24,10 @@ namespace mgpu::testing {
 // to every kernel.
 class AsGpu final : public DeviceResources {
  public:
-  explicit AsGpu(DeviceResources& real, std::string more_options = "")
+  explicit AsGpu(DeviceResources& real, std::string more_options = "", bool has_fp64 = true)
       : real_(real), traits_(real.traits()), more_options_(std::move(more_options)) {
     traits_.cpu = traits_.nvidia = false;
+    traits_.fp64 &= has_fp64;
   }
   const DeviceTraits& traits() const override { return traits_; }
   std::unique_ptr<Buffer> allocate(Bytes size) override { return real_.allocate(size); }
@@ -78,7 +79,8 @@ inline Machine& machine() {
   return made;
 }
 
-enum class Path { own, gpu };
+// The device's own kernels; those of GPUs; those of GPUs without fp64.
+enum class Path { own, gpu, gpu_without_fp64 };
 
 inline void wait_for(OpenDevice& device) {
   const BatchId batch = device.submit();
@@ -105,9 +107,9 @@ struct Programs {
         how.devices == 0 ? here.open.size() : std::min(how.devices, here.open.size());
     for (std::uint32_t i = 0; i < count; ++i) {
       OpenDevice& device = *here.open[i];
-      AsGpu disguised(device.resources(), how.gpu_options);
+      AsGpu disguised(device.resources(), how.gpu_options, how.path == Path::gpu);
       DeviceResources& resources =
-          how.path == Path::gpu ? static_cast<DeviceResources&>(disguised) : device.resources();
+          how.path != Path::own ? static_cast<DeviceResources&>(disguised) : device.resources();
       Capacity capacity = workload.capacity(resources.traits(), how.mode);
       REQUIRE_MESSAGE(capacity.fits > 0, capacity.reason);
       if (how.pipeline > 0) capacity.pipeline = std::min(how.pipeline, capacity.fits);
@@ -162,7 +164,7 @@ struct Programs {
 // Takes one sample, verifies it and returns its digest.
 inline std::string digest_of(Workload& workload, const How& how = {},
                              VerifyLevel level = VerifyLevel::full) {
-  INFO(how.strategy, " ", to_string(how.mode), how.path == Path::gpu ? " as on GPUs" : "");
+  INFO(how.strategy, " ", to_string(how.mode), how.path != Path::own ? " as on GPUs" : "");
   Programs made(workload, how);
   workload.begin_sample();
   made.sample(workload, how.strategy);

@@ -194,6 +194,39 @@ TEST_CASE("a device that is full at set-up is left out, and does what fits it af
   CHECK(report.faults.empty());
 }
 
+TEST_CASE("a device that a kernel does not suit is never lost: its rows are unsupported") {
+  for (const std::size_t devices : {1u, 2u}) {
+    // At set-up, in the warm-up and probes, and in a sample.
+    for (const auto& [call, number] : {std::pair{FakeCall::build, std::uint64_t{0}},
+                                       {FakeCall::launch, 0},
+                                       {FakeCall::launch, 5},
+                                       {FakeCall::launch, kLateLaunch}}) {
+      CAPTURE(devices);
+      CAPTURE(number);
+      std::vector<FakeDevice> fakes = fake_devices(devices);
+      fakes.back().script = fails_from(call, number, FakeFault::Kind::unsuited);
+      QuietObserver observer;
+      const Report report =
+          run(fakes, options_for(devices, kLossItems, "equal", {Mode::resident}), observer);
+      CHECK(report.faults.empty());
+      for (const std::string& warning : observer.warnings)
+        CHECK(warning.find("disabled") == std::string::npos);
+      std::size_t unsupported = 0;
+      for (const RunRecord& row : report.runs) {
+        CAPTURE(row.strategy);
+        CAPTURE(row.reason.value_or(""));
+        CHECK(row.faults.empty());
+        CHECK((row.status == Status::ok || row.status == Status::unsupported));
+        if (row.status != Status::unsupported) continue;
+        ++unsupported;
+        CHECK(row.reason.value_or("").find("does not suit the kernel") != std::string::npos);
+      }
+      // A device that computes alone is found out at once; one of two leaves the case to the other.
+      CHECK((unsupported > 0 || devices == 2 || number == kLateLaunch));
+    }
+  }
+}
+
 namespace {
 
 // Returns the options of a session in which device `wrong` computes wrongly and only recomputing
