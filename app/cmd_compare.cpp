@@ -45,13 +45,17 @@ Report read_side(const std::string& file, std::span<const SuiteInfo> suites) {
   return report;
 }
 
+void drop_new_defaults(Sides& sides) {
+  for (Report& one : sides.base)
+    for (Report& other : sides.fresh) drop_new_defaults(one, other);
+}
+
 Sides read_sides(const std::vector<std::string>& base, const std::vector<std::string>& fresh,
                  std::span<const SuiteInfo> suites) {
   Sides sides;
   for (const std::string& file : base) sides.base.push_back(read_side(file, suites));
   for (const std::string& file : fresh) sides.fresh.push_back(read_side(file, suites));
-  for (Report& one : sides.base)
-    for (Report& other : sides.fresh) drop_new_defaults(one, other);
+  drop_new_defaults(sides);
   return sides;
 }
 
@@ -149,6 +153,7 @@ Sides measure_interleaved(const CompareRequest& request, std::span<const SuiteIn
         for (ChildProgram* child : {&base, &fresh}) keep_sizes(*child, words, file);
       }
     }
+    drop_new_defaults(sides);
     if (round == 0) refuse_other_sizes(sizes, sizes_of(sides.fresh.front(), suites));
     const std::size_t needed = round == 0 && request.fail_on != FailOn::nothing
                                    ? rounds_needed(sides.base[0], sides.fresh[0], request.options)

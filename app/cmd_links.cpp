@@ -84,8 +84,7 @@ void leave_out_exchange(const Settings& settings, LinksOptions& links,
   const Device& device = links.devices.front();
   warnings.push_back(fmt::format(
       "there is one device, {}, so that only the host exchanges data with it{}", device.id,
-      device.is_cpu() && device.compute_units > 1 ? "; --sub-devices 2 makes two of this CPU"
-                                                  : ""));
+      device.can_be_split() ? "; --sub-devices 2 makes two of this CPU" : ""));
 }
 
 }  // namespace

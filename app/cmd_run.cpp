@@ -166,7 +166,7 @@ void leave_out_splitting(const Settings& settings, const DeviceSet& set, RunRequ
   if (!named) request.session.strategies = {single};
   if (request.quiet) return;
   std::string several;
-  if (device.is_cpu() && device.compute_units > 1) {
+  if (device.can_be_split()) {
     several = fmt::format("; --sub-devices {} makes that many of this CPU",
                           std::min(device.compute_units, kMostDefaultParts));
   } else if (set.reserve) {

@@ -62,8 +62,9 @@ std::vector<Device> with_cpus_split(Backend& backend, const std::vector<Device>&
         split.push_back(std::move(part));
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported) throw;
-      throw Error(ErrorKind::usage, fmt::format("{}: {}; expected: at most {}", from, error.what(),
-                                                device.compute_units));
+      const std::string most =
+          device.can_be_split() ? fmt::format("at most {}", device.compute_units) : "1";
+      throw Error(ErrorKind::usage, fmt::format("{}: {}; expected: {}", from, error.what(), most));
     }
   }
   return split;
@@ -74,9 +75,7 @@ std::vector<Device> default_devices(Backend& backend, const Backend::Enumeration
   std::vector<Device> devices;
   for (const std::size_t index : default_selection(found.devices))
     devices.push_back(found.devices[index]);
-  if (parts > 0 || devices.size() != 1 || !devices.front().is_cpu() ||
-      devices.front().compute_units < 2)
-    return devices;
+  if (parts > 0 || devices.size() != 1 || !devices.front().can_be_split()) return devices;
   try {
     return backend.split(devices.front(),
                          std::min(devices.front().compute_units, kMostDefaultParts));
@@ -174,7 +173,7 @@ std::string with_other_devices(const std::vector<std::string>& argv, const std::
 
 // Refuses a command for GPUs on a machine that has none, and says which command works instead.
 [[noreturn]] void refuse_no_gpu(const Given& selector, const Device& cpu, const Context& context) {
-  const bool splits = context.invocation.command != "devices" && cpu.compute_units > 1 &&
+  const bool splits = context.invocation.command != "devices" && cpu.can_be_split() &&
                       !context.invocation.settings.has("sub-devices");
   const std::string devices = splits ? fmt::format("-d cpu --sub-devices {}",
                                                    std::min(cpu.compute_units, kMostDefaultParts))

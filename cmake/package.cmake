@@ -18,7 +18,7 @@ set(CPACK_DEBIAN_PACKAGE_CONTROL_STRICT_PERMISSION ON)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_NAME mgpu-bench)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SECTION utils)
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "pocl-opencl-icd | opencl-icd, python3:any")
+set(CPACK_DEBIAN_RUNTIME_PACKAGE_DEPENDS "ocl-icd-libopencl1 | libopencl1, pocl-opencl-icd | opencl-icd, python3:any")
 set(CPACK_DEBIAN_RUNTIME_PACKAGE_SUGGESTS "python3-matplotlib, python3-plotly")  # what plot.py and report_html.py draw with
 set(CPACK_COMPONENT_RUNTIME_DESCRIPTION "measure how work splits over several OpenCL devices
 Runs real workloads (Merkle trees, matrix products, multi-scalar

@@ -22,8 +22,9 @@ Error read_error(Reader& in) {
 }
 
 void write(Writer& out, const Device& d) {
-  for (const std::string* text : {&d.id, &d.name, &d.vendor, &d.driver_version, &d.device_version,
-                                  &d.platform, &d.platform_vendor, &d.platform_version})
+  for (const std::string* text :
+       {&d.id, &d.name, &d.isa, &d.vendor, &d.driver_version, &d.device_version, &d.platform,
+        &d.platform_vendor, &d.platform_version})
     out.text(*text);
   out.put(d.type)
       .put(d.global_memory)
@@ -36,7 +37,8 @@ void write(Writer& out, const Device& d) {
       .put(d.host_unified_memory)
       .put(d.fp64)
       .put(d.virtualised);
-  out.put(d.fp32_denormals).put(d.score);
+  out.put(d.fp32_denormals).put(d.fma_is_slow).put(d.local_memory_is_global);
+  out.put(d.has_parts).put(d.score);
   write_optional(out, d.compute_capability);
   write_text(out, d.pci);
   write_text(out, d.uuid);
@@ -46,7 +48,7 @@ void write(Writer& out, const Device& d) {
 
 Device read_device(Reader& in) {
   Device d;
-  for (std::string* text : {&d.id, &d.name, &d.vendor, &d.driver_version, &d.device_version,
+  for (std::string* text : {&d.id, &d.name, &d.isa, &d.vendor, &d.driver_version, &d.device_version,
                             &d.platform, &d.platform_vendor, &d.platform_version})
     *text = in.text();
   d.type = in.get<DeviceType>();
@@ -61,6 +63,9 @@ Device read_device(Reader& in) {
   d.fp64 = in.get<bool>();
   d.virtualised = in.get<bool>();
   d.fp32_denormals = in.get<bool>();
+  d.fma_is_slow = in.get<bool>();
+  d.local_memory_is_global = in.get<bool>();
+  d.has_parts = in.get<bool>();
   d.score = in.get<double>();
   d.compute_capability = read_optional<std::uint32_t>(in);
   d.pci = read_text(in);

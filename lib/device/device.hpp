@@ -25,6 +25,7 @@ struct Device {
   // have the node's number as a prefix: "2/0:0.1".
   std::string id;
   std::string name, vendor, driver_version, device_version;
+  std::string isa;  // what AMD's driver gives as the name: "gfx942:sramecc+:xnack-"; empty: others
   std::string platform, platform_vendor, platform_version;
   DeviceType type = DeviceType::gpu;
   Bytes global_memory = 0, max_allocation = 0, local_memory = 0;
@@ -33,14 +34,19 @@ struct Device {
   std::size_t max_work_group = 0;
   std::optional<std::uint32_t> compute_capability;  // NVIDIA: major * 10 + minor
   bool host_unified_memory = false, fp64 = false, virtualised = false;
-  bool fp32_denormals = true;       // not recorded: only verification uses it
-  std::optional<std::string> pci;   // "0000:1a:00.0"
-  std::optional<std::string> uuid;  // lower-case hex with dashes, no prefix
+  bool fp32_denormals = true;           // not recorded: only verification uses it
+  bool fma_is_slow = false;             // a fused multiply-add in single precision is a routine
+  bool local_memory_is_global = false;  // local memory is a part of global memory
+  bool has_parts = true;                // not recorded: it can be split into sub-devices
+  std::optional<std::string> pci;       // "0000:1a:00.0"
+  std::optional<std::string> uuid;      // lower-case hex with dashes, no prefix
   std::vector<std::string> extensions;
   std::optional<DeviceNode> node;  // none: the run has one node
   double score = 0;                // static score 0-100: lib/device/selection.hpp
 
   bool is_cpu() const { return type == DeviceType::cpu; }
+  // Tells whether it is a CPU of several cores that can be devices of their own.
+  bool can_be_split() const { return is_cpu() && has_parts && compute_units > 1; }
   bool is_elsewhere() const { return node && node->number != 0; }  // on another machine, as a rule
 };
 

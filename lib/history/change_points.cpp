@@ -325,7 +325,7 @@ std::optional<TwoStates> two_states(std::span<const double> values) {
     changes += !states.is_high.empty() && states.is_high.back() != is_high;
     states.is_high.push_back(is_high);
   }
-  if (changes < 5 || 10 * agreement_with_one_change(states.is_high) > 9 * n) return std::nullopt;
+  if (changes < 4 || 10 * agreement_with_one_change(states.is_high) > 9 * n) return std::nullopt;
   states.highs = high.size();
   states.low = median_of(std::move(low));
   states.high = median_of(std::move(high));

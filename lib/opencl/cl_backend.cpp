@@ -9,12 +9,17 @@
 #include "lib/opencl/cl_common.hpp"
 #include "lib/opencl/cl_describe.hpp"
 #include "lib/opencl/cl_device.hpp"
+#include "lib/opencl/cl_entry_points.hpp"
 #include "lib/opencl/cl_peers.hpp"
 #include "lib/opencl/cl_pinned.hpp"
 #include "lib/opencl/cl_program_cache.hpp"
 
 namespace mgpu {
 namespace {
+
+struct PinnedByPlatforms final : PinnedMemory {
+  std::vector<std::unique_ptr<PinnedMemory>> all;
+};
 
 class ClBackend final : public Backend, public ConnectsParts {
  public:
@@ -78,7 +83,9 @@ class ClBackend final : public Backend, public ConnectsParts {
       cl::Platform::get(&platforms);
     } catch (const cl::Error& error) {
       // No platform at all is an empty list, not a failure.
-      if (error.err() != -1001)
+      if (const std::string why = why_no_opencl_loader(); !why.empty())
+        found.warnings.push_back("the OpenCL loader cannot be loaded: " + why);
+      else if (error.err() != -1001)
         found.warnings.push_back("OpenCL platforms cannot be listed: " +
                                  cl_status_name(error.err()));
     }
@@ -118,23 +125,29 @@ class ClBackend final : public Backend, public ConnectsParts {
     const DriverCall opening(nullptr, true);  // copying a handle calls the driver, too
     return std::make_unique<ClDevice>(*this, device, handicap, handle(device), kernels_,
                                       is_pocl(device) ? no_cache_ : cache_, pool_of(device),
-                                      pinned_);
+                                      pinned_of(device));
   }
 
+  // Pins the memory once for each platform: what one context pins is fast for all others of the
+  // same driver (measured on NVIDIA's), and means nothing to another driver.
   std::unique_ptr<PinnedMemory> pin_attended(std::span<const std::byte> memory,
                                              std::span<OpenDevice* const> devices) {
+    std::map<std::string, std::unique_ptr<PinnedMemory>> by_platform;
     for (OpenDevice* open : devices) {
       auto& device = static_cast<ClDevice&>(*open);
       if (device.facts().is_cpu() || device.facts().host_unified_memory) continue;
+      std::unique_ptr<PinnedMemory>& pinned = by_platform[platform_of(device.facts())];
+      if (pinned) continue;
       try {
-        // Memory pinned by one context is fast for all others (measured).
-        return std::make_unique<ClPinned>(*this, device, memory, pinned_);
+        pinned = std::make_unique<ClPinned>(*this, device, memory, pinned_of(device.facts()));
       } catch (const cl::Error&) {
         // Transfers work unpinned too, only slower; the record shows pin = 0.
-        return nullptr;
       }
     }
-    return nullptr;
+    auto made = std::make_unique<PinnedByPlatforms>();
+    for (auto& [platform, pinned] : by_platform)
+      if (pinned) made->all.push_back(std::move(pinned));
+    return made->all.empty() ? nullptr : std::move(made);
   }
 
   void enumerate_platform(const cl::Platform& platform, std::size_t p, Enumeration& found) {
@@ -154,6 +167,10 @@ class ClBackend final : public Backend, public ConnectsParts {
       const std::string id = std::to_string(p) + ":" + std::to_string(d);
       try {
         const DriverCall inside(nullptr, true);
+        if (const std::string why = why_unusable(devices[d]); !why.empty()) {
+          found.warnings.push_back("device " + id + " of " + name + " is left out: " + why);
+          continue;
+        }
         found.devices.push_back(describe(devices[d], id));
         handles_[id] = devices[d];
       } catch (const cl::Error& error) {
@@ -176,6 +193,15 @@ class ClBackend final : public Backend, public ConnectsParts {
     return pool;
   }
 
+  static std::string platform_of(const Device& device) {
+    return device.id.substr(0, device.id.find(':'));
+  }
+  std::shared_ptr<PinnedRanges> pinned_of(const Device& device) {
+    auto& ranges = pinned_[platform_of(device)];
+    if (!ranges) ranges = std::make_shared<PinnedRanges>();
+    return ranges;
+  }
+
   std::span<const EmbeddedText> kernels_;
   ClProgramCache cache_;
   // PoCL caches what it builds itself. It hands out a program's binary only after it has compiled
@@ -183,7 +209,7 @@ class ClBackend final : public Backend, public ConnectsParts {
   const ClProgramCache no_cache_{{}};
   std::map<std::string, std::shared_ptr<ClMemoryPool>> pools_;
   std::map<std::string, cl::Device> handles_;
-  std::shared_ptr<PinnedRanges> pinned_ = std::make_shared<PinnedRanges>();
+  std::map<std::string, std::shared_ptr<PinnedRanges>> pinned_;  // by platform
 };
 
 }  // namespace

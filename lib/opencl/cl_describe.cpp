@@ -1,9 +1,11 @@
 // clGetDeviceInfo -> Device.
 #include "lib/opencl/cl_describe.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <sstream>
+#include <utility>
 
 #include "lib/device/selection.hpp"
 
@@ -17,6 +19,9 @@ constexpr cl_device_info kPciBusInfoKhr =
 constexpr cl_device_info kNvCapabilityMajor = 0x4000,
                          kNvCapabilityMinor = 0x4001;  // cl_nv_device_attribute_query
 constexpr cl_device_info kNvPciBus = 0x4008, kNvPciSlot = 0x4009, kNvPciDomain = 0x400A;
+// cl_amd_device_attribute_query: 4 bytes of type, of which 1 is PCIe, 17 unused ones, and one each
+// for bus, device and function; and the name of the board, where CL_DEVICE_NAME is that of the ISA.
+constexpr cl_device_info kAmdTopology = 0x4037, kAmdBoardName = 0x4038;
 
 std::string trimmed(std::string text) {
   while (!text.empty() && (text.back() == '\0' || text.back() == ' ' || text.back() == '\n'))
@@ -46,6 +51,12 @@ std::optional<std::string> pci_address(const cl::Device& device) {
     std::snprintf(text, sizeof text, "%04x:%02x:%02x.%x", khr[0], khr[1], khr[2], khr[3]);
     return text;
   }
+  std::array<unsigned char, 24> amd{};
+  if (clGetDeviceInfo(device(), kAmdTopology, amd.size(), amd.data(), nullptr) == CL_SUCCESS &&
+      amd[0] == 1) {
+    std::snprintf(text, sizeof text, "0000:%02x:%02x.%x", amd[21], amd[22], amd[23]);
+    return text;
+  }
   const auto bus = query_uint(device, kNvPciBus), slot = query_uint(device, kNvPciSlot),
              domain = query_uint(device, kNvPciDomain);
   if (!bus || !slot) return std::nullopt;
@@ -59,6 +70,11 @@ std::optional<std::string> uuid_of(const cl::Device& device, const std::string& 
   std::array<unsigned char, 16> uuid{};
   if (clGetDeviceInfo(device(), kUuidKhr, uuid.size(), uuid.data(), nullptr) != CL_SUCCESS)
     return std::nullopt;
+  // rusticl gives its version, "mesa25.0.7-2+deb", for every software device.
+  const auto is_text = [](unsigned char c) { return c >= ' ' && c <= '~'; };
+  const auto text_end = std::find_if_not(uuid.begin(), uuid.end(), is_text);
+  if (text_end - uuid.begin() >= 8 && std::count(text_end, uuid.end(), 0) == uuid.end() - text_end)
+    return std::nullopt;
   std::string text;
   for (std::size_t i = 0; i < uuid.size(); ++i) {
     char byte[3];
@@ -67,6 +83,13 @@ std::optional<std::string> uuid_of(const cl::Device& device, const std::string& 
     text += byte;
   }
   return text;
+}
+
+std::string board_name(const cl::Device& device) {
+  std::array<char, 256> name{};
+  if (clGetDeviceInfo(device(), kAmdBoardName, name.size() - 1, name.data(), nullptr) != CL_SUCCESS)
+    return {};
+  return trimmed(name.data());
 }
 
 bool is_virtual_gpu(const std::string& name) {
@@ -78,11 +101,25 @@ bool is_virtual_gpu(const std::string& name) {
 
 }  // namespace
 
+std::string why_unusable(const cl::Device& device) {
+  int major = 0, minor = 0;
+  const std::string version = device.getInfo<CL_DEVICE_VERSION>();
+  if (std::sscanf(version.c_str(), "OpenCL %d.%d", &major, &minor) == 2 &&
+      (major < 1 || (major == 1 && minor < 2)))
+    return "it has " + trimmed(version.substr(0, version.find(' ', 7))) + ", which is below 1.2";
+  if (!device.getInfo<CL_DEVICE_AVAILABLE>()) return "its driver says that it is not available";
+  if (!device.getInfo<CL_DEVICE_COMPILER_AVAILABLE>()) return "it has no compiler for OpenCL C";
+  if (!device.getInfo<CL_DEVICE_ENDIAN_LITTLE>()) return "it is big-endian";
+  return {};
+}
+
 Device describe(const cl::Device& device, const std::string& id) {
   const cl::Platform platform(device.getInfo<CL_DEVICE_PLATFORM>());
   Device facts;
   facts.id = id;
   facts.name = trimmed(device.getInfo<CL_DEVICE_NAME>());
+  if (std::string board = board_name(device); !board.empty() && board != facts.name)
+    facts.isa = std::exchange(facts.name, std::move(board));
   facts.vendor = trimmed(device.getInfo<CL_DEVICE_VENDOR>());
   facts.driver_version = trimmed(device.getInfo<CL_DRIVER_VERSION>());
   facts.device_version = trimmed(device.getInfo<CL_DEVICE_VERSION>());
@@ -102,9 +139,15 @@ Device describe(const cl::Device& device, const std::string& id) {
   const std::string extensions = device.getInfo<CL_DEVICE_EXTENSIONS>();
   std::istringstream words(extensions);
   for (std::string word; words >> word;) facts.extensions.push_back(trimmed(word));
-  facts.fp32_denormals = (device.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>() & CL_FP_DENORM) != 0;
+  const cl_device_fp_config single = device.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>();
+  facts.fp32_denormals = (single & CL_FP_DENORM) != 0;
+  facts.fma_is_slow = (single & CL_FP_FMA) == 0;
+  facts.local_memory_is_global = device.getInfo<CL_DEVICE_LOCAL_MEM_TYPE>() == CL_GLOBAL;
+  facts.has_parts = query_uint(device, CL_DEVICE_PARTITION_MAX_SUB_DEVICES).value_or(0) > 1;
   facts.fp64 = extensions.find("cl_khr_fp64") != std::string::npos;
-  if (extensions.find("cl_nv_device_attribute_query") != std::string::npos) {
+  // PoCL has this extension for NVIDIA's devices, too, and a compiler of its own.
+  if (extensions.find("cl_nv_device_attribute_query") != std::string::npos &&
+      facts.platform_vendor.find("NVIDIA") != std::string::npos) {
     const auto major = query_uint(device, kNvCapabilityMajor),
                minor = query_uint(device, kNvCapabilityMinor);
     if (major && minor) facts.compute_capability = *major * 10 + *minor;

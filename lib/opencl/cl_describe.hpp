@@ -9,6 +9,9 @@
 
 namespace mgpu {
 
+// Returns why nothing can run on the device; empty: it can be used. Throws cl::Error.
+std::string why_unusable(const cl::Device& device);
+
 // Returns all fields of a Device, score included. Throws cl::Error when the driver does not answer
 // the mandatory queries; optional facts (UUID, PCI address, compute capability) are left out if the
 // driver does not offer them.

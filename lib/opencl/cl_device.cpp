@@ -141,7 +141,10 @@ void ClDevice::launch_beside(ClKernel& kernel, const Grid& grid) {
                                      beside.end());
   cl::Event joined;
   queues_[1].enqueueBarrierWithWaitList(&group, &joined);
-  record(CommandKind::compute, std::move(joined), Name(names_beside_), 0).first = group.front();
+  Pending& pending = record(CommandKind::compute, std::move(joined), Name(names_beside_), 0);
+  pending.first = group.front();
+  pending.beside_from = first_beside_;
+  pending.beside_to = beside.size();
   fork_.clear();
 }
 
@@ -336,9 +339,24 @@ void ClDevice::arrive(Batch& batch) {
   if (std::none_of(batches_.rbegin(), batches_.rend(), under_way)) staging_.release();
 }
 
-std::uint64_t ClDevice::started(const Pending& pending) {
+std::uint64_t ClDevice::started(const Batch& batch, const Pending& pending) {
   if (pending.since() != nullptr) return pending.since.getProfilingInfo<CL_PROFILING_COMMAND_END>();
-  return first_of(pending).getProfilingInfo<CL_PROFILING_COMMAND_START>();
+  std::uint64_t first = first_of(pending).getProfilingInfo<CL_PROFILING_COMMAND_START>();
+  for (std::size_t i = pending.beside_from; i < pending.beside_to; ++i)
+    first = std::min<std::uint64_t>(first,
+                                    batch.beside[i].getProfilingInfo<CL_PROFILING_COMMAND_START>());
+  return first;
+}
+
+// NVIDIA stamps a barrier as ended before the launches in other queues that it waits for.
+std::uint64_t ClDevice::ended(const Batch& batch, const Pending& pending) {
+  if (pending.beside_from == pending.beside_to)
+    return pending.event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
+  std::uint64_t last = 0;
+  for (std::size_t i = pending.beside_from; i < pending.beside_to; ++i)
+    last =
+        std::max<std::uint64_t>(last, batch.beside[i].getProfilingInfo<CL_PROFILING_COMMAND_END>());
+  return last;
 }
 
 DeviceSpan ClDevice::span(BatchId batch) {
@@ -346,17 +364,17 @@ DeviceSpan ClDevice::span(BatchId batch) {
   const DriverCall inside(this);
   try {
     // In each in-order queue the first command starts first and the last one ends last.
-    std::array<bool, 3> seen{};
-    for (const Pending& pending : find(batch).commands) {
-      if (std::exchange(seen[pending.queue], true)) continue;
-      const std::uint64_t first = started(pending);
+    const Batch& asked = find(batch);
+    std::array<bool, 3> begun{}, over{};
+    for (const Pending& pending : asked.commands) {
+      if (std::exchange(begun[pending.queue], true)) continue;
+      const std::uint64_t first = started(asked, pending);
       span.started = span.started == 0 ? first : std::min(span.started, first);
     }
-    for (const cl::Event& event : find(batch).last) {
-      if (event() != nullptr)
-        span.ended =
-            std::max<std::uint64_t>(span.ended, event.getProfilingInfo<CL_PROFILING_COMMAND_END>());
-    }
+    std::for_each(asked.commands.rbegin(), asked.commands.rend(), [&](const Pending& pending) {
+      if (!std::exchange(over[pending.queue], true))
+        span.ended = std::max(span.ended, ended(asked, pending));
+    });
   } catch (const cl::Error& error) {
     throw cl_failure("profiling times of " + facts_.id, error.err());
   }
@@ -379,13 +397,13 @@ std::vector<RawCommand> ClDevice::take(BatchId batch) {
   try {
     for (Pending& pending : taken.commands) {
       RawCommand& command = pending.command;
-      command.started = started(pending);  // NVIDIA stamps a stall as queued after its start
+      command.started = started(taken, pending);  // NVIDIA stamps a stall as queued after its start
       const cl::Event& first = first_of(pending);
       command.queued = std::min<std::uint64_t>(
           first.getProfilingInfo<CL_PROFILING_COMMAND_QUEUED>(), command.started);
       command.submitted = std::min<std::uint64_t>(
           first.getProfilingInfo<CL_PROFILING_COMMAND_SUBMIT>(), command.started);
-      command.ended = pending.event.getProfilingInfo<CL_PROFILING_COMMAND_END>();
+      command.ended = ended(taken, pending);
       learn(pending);
       commands.push_back(std::move(command));
     }

@@ -105,6 +105,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
     cl::Event event;
     cl::Event since;  // event at whose end a stall began; null for a command that runs
     cl::Event first;  // first launch of a series whose last is `event`; null for a single one
+    // Launches in Batch::beside that `event` waits for; its own time stamps are not used then.
+    std::size_t beside_from = 0, beside_to = 0;
     RawCommand command;
     LaunchKey key;                 // key of a kernel's launch
     std::optional<Nanos> counted;  // counting time of a slow-down that spins
@@ -165,7 +167,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void ring_after(const cl::Event& event) {
     if (notifies()) notify_when_complete(event, shared_notifier());
   }
-  static std::uint64_t started(const Pending& pending);
+  static std::uint64_t started(const Batch& batch, const Pending& pending);
+  static std::uint64_t ended(const Batch& batch, const Pending& pending);
   static const cl::Event& first_of(const Pending& pending) {
     return pending.first() != nullptr ? pending.first : pending.event;
   }

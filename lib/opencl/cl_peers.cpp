@@ -148,10 +148,19 @@ void ClPeers::find_paths(std::optional<PeerPath> wanted) {
 std::string ClPeers::why_not(DeviceIndex from, DeviceIndex to, PeerPath path) {
   const Device& source = devices_[from.value]->facts();
   const Device& target = devices_[to.value]->facts();
-  if (path == PeerPath::host)
-    return source.is_cpu() && target.is_cpu()
-               ? std::string()
-               : "device " + (source.is_cpu() ? target : source).id + " is no CPU";
+  if (path == PeerPath::host) {
+    if (!source.is_cpu() || !target.is_cpu())
+      return "device " + (source.is_cpu() ? target : source).id + " is no CPU";
+    // A driver may keep a copy of its own of memory that a buffer was made over. All devices of a
+    // driver do the same.
+    const auto platform = [](const Device& device) {
+      return device.id.substr(0, device.id.find(':'));
+    };
+    const auto [known, is_new] =
+        why_not_host_.try_emplace({platform(source), platform(target)}, std::string());
+    if (is_new) known->second = why_not_tried(from, to, path);
+    return known->second;
+  }
   // Devices are examined in the order of the group, so that both directions of a pair have one
   // reason.
   const auto [first, second] = std::minmax(from.value, to.value);
@@ -162,16 +171,16 @@ std::string ClPeers::why_not(DeviceIndex from, DeviceIndex to, PeerPath path) {
            std::to_string(devices_.size());
   const CudaMemory::Loaded& cuda = CudaMemory::instance();
   if (!cuda.memory) return cuda.why;
+  return why_not_tried(from, to, path);
+}
+
+std::string ClPeers::why_not_tried(DeviceIndex from, DeviceIndex to, PeerPath path) {
   try {
-    path_of(from, to) = path;
-    try_pair(from, to);
-    path_of(from, to) = PeerPath::staged;
+    try_pair(from, to, path);
     return {};
   } catch (const cl::Error& error) {
-    path_of(from, to) = PeerPath::staged;
     return cl_status_name(error.err());
   } catch (const Error& error) {
-    path_of(from, to) = PeerPath::staged;
     return error.what();
   }
 }
@@ -187,10 +196,10 @@ std::string ClPeers::why_not_imported(DeviceIndex device) const {
 }
 
 // Tests whether data that one device writes into the other's memory arrives there.
-void ClPeers::try_pair(DeviceIndex from, DeviceIndex to) {
+void ClPeers::try_pair(DeviceIndex from, DeviceIndex to, PeerPath path) {
   constexpr std::size_t kWords = 1024;
   std::vector<PeerPath> only(paths_.size(), PeerPath::staged);
-  only[from.value * devices_.size() + to.value] = PeerPath::direct;
+  only[from.value * devices_.size() + to.value] = path;
   ClSharedMemory memory(devices_, only, kWords * sizeof(cl_uint));
   const auto pattern = std::make_unique<std::array<cl_uint, kWords>>();
   for (cl_uint i = 0; i < kWords; ++i) (*pattern)[i] = i * 2654435761u + from.value;
@@ -203,6 +212,11 @@ void ClPeers::try_pair(DeviceIndex from, DeviceIndex to) {
     queue.flush();
     devices_[device.value]->wait_for_command(event);
   };
+  // The receiver uses the memory before, so that a copy of its own would be out of date.
+  run(to, [&](const cl::CommandQueue& queue, cl::Event& event) {
+    queue.enqueueFillBuffer(memory_of(memory.piece(to)), cl_uint{0}, 0, sizeof *pattern, nullptr,
+                            &event);
+  });
   run(from, [&](const cl::CommandQueue& queue, cl::Event& event) {
     queue.enqueueWriteBuffer(memory_of(*memory.remote(from, to)), CL_FALSE, 0, sizeof *pattern,
                              pattern->data(), nullptr, &event);

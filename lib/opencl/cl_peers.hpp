@@ -11,6 +11,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "lib/exec/part_of_group.hpp"
@@ -190,7 +191,8 @@ class ClPeers final : public PartOfGroup {
   }
   void find_paths(std::optional<PeerPath> wanted);
   std::string why_not(DeviceIndex from, DeviceIndex to, PeerPath path);
-  void try_pair(DeviceIndex from, DeviceIndex to);
+  std::string why_not_tried(DeviceIndex from, DeviceIndex to, PeerPath path);
+  void try_pair(DeviceIndex from, DeviceIndex to, PeerPath path);
   // Returns why memory of the device cannot be imported by others; empty: it can.
   std::string why_not_imported(DeviceIndex device) const;
 
@@ -198,6 +200,8 @@ class ClPeers final : public PartOfGroup {
   std::vector<ClDevice*> devices_;
   DevicesElsewhere elsewhere_;
   std::vector<PeerPath> paths_;  // indexed by sender and receiver
+  // Why CPUs of two platforms cannot exchange in host memory, by platforms; empty: they can.
+  std::map<std::pair<std::string, std::string>, std::string> why_not_host_;
   std::vector<std::string> notes_;
   std::vector<ClMailbox> mail_;     // indexed by sender and receiver
   std::atomic<bool> lost_ = false;  // a device has failed

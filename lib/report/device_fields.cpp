@@ -142,6 +142,10 @@ template <>
 const Description<Device>& description<Device>() {
   static const Description<Device> kDevice{
       {field<&Device::name>("name", "as its driver names it"),
+       field<&Device::isa>("isa",
+                           "its instruction set, where the name is the board's; absent: not "
+                           "reported")
+           .if_any(),
        field<&Device::vendor>("vendor", "maker of the device"),
        field<&Device::platform>("platform", "name of the OpenCL platform"),
        field<&Device::platform_vendor>("platform_vendor", "maker of the platform"),
@@ -165,6 +169,12 @@ const Description<Device>& description<Device>() {
        field<&Device::host_unified_memory>("host_unified_memory",
                                            "whether it shares memory with the host"),
        field<&Device::fp64>("fp64", "whether it has double precision"),
+       field<&Device::fma_is_slow>("fma_is_slow",
+                                   "a fused multiply-add in single precision is a routine")
+           .if_any(),
+       field<&Device::local_memory_is_global>("local_memory_is_global",
+                                              "local memory is a part of global memory")
+           .if_any(),
        field<&Device::virtualised>("virtualised", "whether its name is that of a virtual GPU"),
        field<&Device::extensions>("extensions", "OpenCL extensions")}};
   return kDevice;

@@ -55,8 +55,7 @@ struct Case {
   std::size_t asked = 0;  // number of devices requested
   Status status = Status::ok;
   std::string reason;
-  std::vector<std::string> warnings;  // those of its row
-  bool closed = false;                // takes no more samples
+  bool closed = false;  // takes no more samples
   std::vector<RawSample> samples;
   std::vector<Nanos> times;      // makespans of earlier runs' samples, then of `samples`
   std::vector<Nanos> decisions;  // per time: choosing, begin and all calls of next()

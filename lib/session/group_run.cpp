@@ -63,7 +63,7 @@ void Group::prepare() {
   bool none = true;
   for (std::size_t i = 0; i < in_set_; ++i) none &= !is_usable(i);
   if (none && stopped()) return;  // the stop is the reason, not the devices
-  leave_out_unable();
+  close_unsupported_cases();
   shrink_cases();
 }
 
@@ -509,27 +509,18 @@ std::optional<std::size_t> Group::fail_over(const Case& the_case) {
   return is_usable(reserve) ? std::optional(reserve) : std::nullopt;
 }
 
-// Leaves devices that have not failed but cannot do the problem out of cases that others can do,
-// and closes cases of which all devices cannot.
-void Group::leave_out_unable() {
-  const auto is_unable = [&](std::size_t i) {
-    return !given_.devices[i].lost && !result_.prepared[i].program;
-  };
+// Closes cases whose devices have not failed, but cannot do the problem. Others go on without those
+// that cannot.
+void Group::close_unsupported_cases() {
   for (Case& the_case : result_.cases) {
-    std::vector<std::string> unable;
-    for (const std::size_t i : the_case.devices)
-      if (is_unable(i))
-        unable.push_back("device " + given_.devices[i].facts.id + ": " +
-                         result_.prepared[i].capacity.reason);
-    if (unable.empty()) continue;
-    if (unable.size() == the_case.devices.size()) {
-      the_case.closed = true;
-      the_case.status = Status::unsupported;
-      the_case.reason = unable.front();
-      continue;
+    const auto usable = [&](std::size_t i) { return is_usable(i); };
+    if (std::any_of(the_case.devices.begin(), the_case.devices.end(), usable)) continue;
+    for (const std::size_t i : the_case.devices) {
+      if (given_.devices[i].lost) continue;
+      refuse(the_case,
+             "device " + given_.devices[i].facts.id + ": " + result_.prepared[i].capacity.reason);
+      break;
     }
-    std::erase_if(the_case.devices, is_unable);
-    for (const std::string& why : unable) the_case.warnings.push_back("without " + why);
   }
 }
 
@@ -569,7 +560,6 @@ void Group::shrink(Case& the_case) {
     why = "device " + given_.devices[i].facts.id + ": " +
           (given_.devices[i].lost ? "lost, " + given_.devices[i].lost_why
                                   : result_.prepared[i].capacity.reason);
-    if (!given_.devices[i].lost) the_case.warnings.push_back("without " + why);
     the_case.devices.erase(the_case.devices.begin() + static_cast<std::ptrdiff_t>(n));
     if (!estimates.devices.empty())
       estimates.devices.erase(estimates.devices.begin() + static_cast<std::ptrdiff_t>(n));

@@ -73,7 +73,7 @@ class Group {
     return !given_.devices[index].lost && result_.prepared[index].program != nullptr;
   }
   std::optional<std::size_t> fail_over(const Case& the_case);
-  void leave_out_unable();
+  void close_unsupported_cases();
   void shrink_cases();
   void shrink(Case& the_case);
   void warm_up(bool alone);

@@ -118,6 +118,18 @@ class Recorder {
     }
   }
 
+  // Says which devices were left out because they cannot do the problem.
+  void note_unable(RunRecord& run, const Case& the_case) const {
+    if (the_case.alone() || the_case.status != Status::ok) return;
+    for (std::size_t i = 0; i < the_case.asked; ++i) {
+      const bool used =
+          std::find(the_case.devices.begin(), the_case.devices.end(), i) != the_case.devices.end();
+      const std::string& reason = group_.prepared[i].capacity.reason;
+      if (!used && !given_.devices[i].lost && !reason.empty())
+        run.warnings.push_back("device " + given_.devices[i].facts.id + " was left out: " + reason);
+    }
+  }
+
   // Makes the record of a row. `set`: the devices of the row; for a device alone, those it was
   // chosen from.
   RunRecord record(const Case& the_case, const StrategyChoice& choice,
@@ -137,7 +149,6 @@ class Recorder {
     run.status = the_case.status;
     if (the_case.status != Status::ok) run.reason = the_case.reason;
     run.verify = the_case.verify;
-    run.warnings = the_case.warnings;
     const Shape& shape = given_.shape;
     run.work = {shape.items, shape.unit, shape.ops, shape.bytes_in, shape.bytes_out};
     run.rate_unit = shape.rate_unit;
@@ -148,6 +159,7 @@ class Recorder {
     // A resumed case without a sample of this run has only times.
     if (!the_case.samples.empty()) measured(run, the_case, set);
     add_faults(run, the_case);
+    note_unable(run, the_case);
     return run;
   }
 

@@ -166,12 +166,18 @@ class SimulatedGroup {
   }
 
   void take_samples(Case& the_case) {
-    for (const std::size_t i : the_case.devices) {
+    const std::vector<std::size_t> asked_for = the_case.devices;
+    std::erase_if(the_case.devices, [&](std::size_t i) {
       const Holds holds =
           held_by(scenario_.work, scenario_.devices[i].memory, mode_, scenario_.devices.size());
-      if (holds.fits == 0)
-        return close(the_case, Status::unsupported,
-                     fmt::format("device {}: {}", options_.devices[i].id, holds.why_not));
+      if (holds.fits == 0) result_.prepared[i].capacity.reason = holds.why_not;
+      return holds.fits == 0;
+    });
+    if (the_case.devices.empty()) {
+      the_case.devices = asked_for;
+      return close(the_case, Status::unsupported,
+                   fmt::format("device {}: {}", options_.devices[asked_for.front()].id,
+                               result_.prepared[asked_for.front()].capacity.reason));
     }
     ScenarioEstimates estimates = estimates_among(scenario_, mode_, the_case.devices);
     if (!connected_) estimates.real.exchange = {};

@@ -23,7 +23,7 @@ from binary import NO_OPENCL, ROOT, Case, begin, environment, mgpu, python_with,
 COMPARE_PY = Path("/usr/share/benchmark/compare.py")  # from the package libbenchmark-tools
 
 # A program that writes TEMPLATE with times FACTOR as long, a little different every time it runs,
-# to the file of -o. With "lacks", a case is missing.
+# to the file of -o. With "lacks", a case is missing; with "older", a parameter that is new.
 FAKE = """#!{python} -IS
 import json, os, random, sys, time
 counter = {counter!r}
@@ -38,6 +38,8 @@ random.seed(turn)
 report = json.load(open({template!r}))
 if "lacks" in sys.argv:
     del report["runs"][1]
+for run in report["runs"] if "older" in sys.argv else []:
+    del run["params"]["items"]
 factor = 1.15 ** (turn // 2) * float(os.environ.get("FACTOR", "1"))
 for run in report["runs"]:
     run["samples_ns"] = [int(t * factor * random.uniform(0.999, 1.001)) for t in run["samples_ns"]]
@@ -114,6 +116,14 @@ class Interleaves(Results):
         fake = self.fake_program(self.template())
         self.compared(3, fake, f"{fake} lacks", "-q")
         self.compared(0, fake, f"{fake} lacks", "-q", "--allow-missing")
+
+    def test_a_parameter_that_only_new_knows_at_its_default_is_no_other_case(self):
+        template = self.template("equal")
+        run, = template["runs"]
+        template["defaults"] = {run["suite"]: {"items": run["params"]["items"]}}
+        fake = self.fake_program(template)
+        comparison = self.compared(0, f"{fake} older", fake, "-q", "--fail-on", "nothing")[1]
+        self.assertEqual(len(comparison["rows"]), 1)
 
     def test_a_program_that_fails_is_named_with_what_it_said(self):
         fake = self.fake_program(self.template("equal"))

@@ -250,6 +250,17 @@ class Machine(Case):
         self.assertNotIn("POCL_AFFINITY", done.stderr)
 
 
+class NoLoader(Case):
+    def test_without_an_opencl_loader_the_program_starts_and_says_so(self):
+        (self.folder / "libOpenCL.so.1").write_text("no library")
+        (self.folder / "libOpenCL.so").write_text("no library")
+        env = {"LD_LIBRARY_PATH": str(self.folder)}
+        self.assertIn("mgpu-bench ", self.good("--version", env=env).out)
+        self.assertIn("Usage:", self.good("run", "--help", env=env).out)
+        self.refused(("devices",), 7, "no OpenCL platform was found",
+                     "the OpenCL loader cannot be loaded: ", "libOpenCL.so.1", env=env)
+
+
 class NoGpu(Case):
     def test_a_command_that_works_here_is_told_where_there_is_no_gpu(self):
         if any(d["type"] == "gpu" for d in json.loads(mgpu("devices", "--json").out)["devices"]):

@@ -304,6 +304,16 @@ class Runs(Kernel):
                                    ["centre", "energy", "crossings", "peak", "score"]])
         self.assertEqual(*(run["verify"]["digest"] for run in runs))
 
+    def test_stages_side_by_side_take_the_time_of_their_launches(self):
+        # NVIDIA stamps a barrier as ended before the launches that it waits for.
+        result = self.good("run", "--kernel", "graph", *binary.ONE_DEVICE, *RESIDENT, "-q", "-n", 3,
+                           "--size", 64, "-s", "single", "-o", self.folder / "r.json",
+                           env={"OPENCL_LAYERS": os.environ["MGPU_FAULT_LAYER"], "MGPU_FAULT_SCRIPT":
+                                "call=clEnqueueBarrierWithWaitList do=stamps:zero"})
+        self.assertNotIn("is not known", result.out)
+        run, = json.loads((self.folder / "r.json").read_text())["runs"]
+        self.assertIn("energy|crossings|peak", [each[3] for each in run["timeline"]["commands"]])
+
     def test_a_stage_that_fails_next_to_others_is_a_fault_of_its_device(self):
         result = self.good("run", "--kernel", "graph", *binary.ONE_DEVICE, *RESIDENT, "-q", "-n", 5,
                            "--size", 64, "-s", "single", "-o", self.folder / "r.json",
