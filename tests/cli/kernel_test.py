@@ -577,6 +577,23 @@ class Fails(Kernel):
         said = self.ends(5, file, "--timeout", "1s", "--build-timeout", "4s")
         self.assertIn("did not answer", said)
 
+    def test_a_device_that_rounds_differently_is_left_out_and_told_of_the_tolerance(self):
+        if binary.DEVICE_COUNT < 2:
+            self.skipTest("one device")
+        ids = [device["id"] for device in json.loads(
+            self.good("devices", *binary.DEVICES, "--json").out)["devices"]]
+        other = "MGPU_DEVICE_" + ids[1].replace(":", "_").replace(".", "_")
+        code = SAXPY_CL.replace("a * x[get_global_id(0)];", "a * x[get_global_id(0)]\n"
+                                f"#ifdef {other}\n * (1 + FLT_EPSILON)\n#endif\n;")
+        run, = self.run_kernel(self.write(SAXPY, code), "-s", "equal")
+        self.assertEqual(run["devices"], ids[:1])
+        warning, = [text for text in run["warnings"] if "left out" in text]
+        for part in (ids[1], ids[0] + " computed all items", "check.tolerance"):
+            self.assertIn(part, warning)
+        run, = self.run_kernel(self.write(SAXPY + "[check]\ntolerance = { ulp = 2 }\n", code),
+                               "-s", "equal")
+        self.assertEqual(run["devices"], ids)
+
     @binary.thorough
     def test_results_that_depend_on_the_slice_want_a_tolerance_that_is_stated(self):
         code = SAXPY_CL.replace("a * x[get_global_id(0)];",
