@@ -247,7 +247,9 @@ void make_overview(const Settings& settings, std::size_t devices, RunRequest& re
   SizeLimits limits;
   limits.aim = rule.most_time / rule.least;
   limits.input = Bytes{512} << 20;
-  limits.host = std::chrono::milliseconds(600);
+  // Each device alone and both splits are verified.
+  constexpr Nanos one = std::chrono::milliseconds(600), all = 4 * one;
+  limits.host = std::min(one, all / static_cast<Nanos::rep>(devices + 2));
   limits.host_memory = host_memory() / 2;
   limits.devices =
       (devices + 1) / 2;  // four granules per device, not eight: pac takes half as long

@@ -107,16 +107,20 @@ std::vector<std::filesystem::path> input_files(const Settings& settings,
   return files;
 }
 
+constexpr Bytes kBeyondSuite = ~Bytes{0};  // SuiteInfo::host_bytes of a size that it cannot do
+
 void check_memory(const SuiteInfo& suite, const SuiteParams& params, const std::string& from,
                   Bytes memory) {
   const std::uint64_t most = largest_that_fits(suite, params, memory);
   if (params.size <= most) return;
-  throw Error(
-      ErrorKind::usage,
-      fmt::format(
-          "{}: suite {} with {} does not fit in this machine's memory ({}); expected: up to {}",
-          from, suite.name, format_counted(params.size, suite.size_name),
-          format_bytes(static_cast<double>(memory)), most));
+  const bool of_suite = largest_that_fits(suite, params, kBeyondSuite - 1) == most;
+  const std::string why =
+      of_suite ? "is larger than it takes"
+               : fmt::format("does not fit in this machine's memory ({})",
+                             format_bytes(static_cast<double>(memory)));
+  throw Error(ErrorKind::usage,
+              fmt::format("{}: suite {} with {} {}; expected: up to {}", from, suite.name,
+                          format_counted(params.size, suite.size_name), why, most));
 }
 
 // Returns --sizes-of, unless a layer of higher priority gives --size: flags win over the

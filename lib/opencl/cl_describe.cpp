@@ -143,7 +143,9 @@ Device describe(const cl::Device& device, const std::string& id) {
   facts.fp32_denormals = (single & CL_FP_DENORM) != 0;
   facts.fma_is_slow = (single & CL_FP_FMA) == 0;
   facts.local_memory_is_global = device.getInfo<CL_DEVICE_LOCAL_MEM_TYPE>() == CL_GLOBAL;
-  facts.has_parts = query_uint(device, CL_DEVICE_PARTITION_MAX_SUB_DEVICES).value_or(0) > 1;
+  const auto ways = device.getInfo<CL_DEVICE_PARTITION_PROPERTIES>();
+  facts.has_parts =
+      std::find(ways.begin(), ways.end(), CL_DEVICE_PARTITION_BY_COUNTS) != ways.end();
   facts.fp64 = extensions.find("cl_khr_fp64") != std::string::npos;
   // PoCL has this extension for NVIDIA's devices, too, and a compiler of its own.
   if (extensions.find("cl_nv_device_attribute_query") != std::string::npos &&

@@ -36,7 +36,7 @@ inline std::shared_ptr<const Lie> lie_of(const Place& place) {
 // Returns the error of a call, or CL_SUCCESS, by the file of a device that pretends to be another.
 cl_int refusal_of(const Lie& lie, std::string_view call, const Place& place, std::size_t bytes);
 cl_int refusal_of_launch(const Lie& lie, cl_command_queue queue, cl_kernel kernel,
-                         cl_uint dimensions, const size_t* global, const size_t* local);
+                         cl_uint dimensions, const size_t* local);
 // Returns the real platform of one that a device which pretends has reported.
 cl_platform_id real_platform(cl_platform_id platform);
 

@@ -176,7 +176,7 @@ cl_int CL_API_CALL enqueue_kernel(cl_command_queue queue, cl_kernel kernel, cl_u
   const auto lie = lie_of(place_of(objects, queue));
   const auto real = [&](cl_uint n, const cl_event* l, cl_event* e) {
     const cl_int refusal =
-        lie ? refusal_of_launch(*lie, queue, kernel, dimensions, global, local) : CL_SUCCESS;
+        lie ? refusal_of_launch(*lie, queue, kernel, dimensions, local) : CL_SUCCESS;
     return refusal != CL_SUCCESS ? refusal
                                  : cl->clEnqueueNDRangeKernel(queue, kernel, dimensions, offset,
                                                               global, local, n, l, e);

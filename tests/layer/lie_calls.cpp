@@ -216,23 +216,20 @@ cl_int refusal_of(const Lie& lie, std::string_view call, const Place& place, std
 }
 
 cl_int refusal_of_launch(const Lie& lie, cl_command_queue queue, cl_kernel kernel,
-                         cl_uint dimensions, const size_t* global, const size_t* local) {
+                         cl_uint dimensions, const size_t* local) {
   cl_device_id device = nullptr;
   cl->clGetCommandQueueInfo(queue, CL_QUEUE_DEVICE, sizeof device, &device, nullptr);
   const auto ask = [&](cl_kernel_work_group_info what, auto& value) {
     cl->clGetKernelWorkGroupInfo(kernel, device, what, sizeof value, &value, nullptr);
   };
-  size_t required[3] = {}, most = SIZE_MAX;
-  ask(CL_KERNEL_COMPILE_WORK_GROUP_SIZE, required);
+  size_t most = SIZE_MAX;
   ask(CL_KERNEL_WORK_GROUP_SIZE, most);
-  if (local == nullptr && required[0] != 0) local = required;
   size_t sizes[3] = {SIZE_MAX, SIZE_MAX, SIZE_MAX}, group = 1;
   if (const auto found = lie.device.find(CL_DEVICE_MAX_WORK_ITEM_SIZES);
       found != lie.device.end() && found->second.size() == sizeof sizes)
     std::memcpy(sizes, found->second.data(), sizeof sizes);
-  for (cl_uint i = 0; local != nullptr && global != nullptr && i < std::min(dimensions, 3u); ++i) {
+  for (cl_uint i = 0; local != nullptr && i < std::min(dimensions, 3u); ++i) {
     if (local[i] > sizes[i]) return CL_INVALID_WORK_ITEM_SIZE;
-    if (local[i] == 0 || global[i] % local[i] != 0) return CL_INVALID_WORK_GROUP_SIZE;
     group *= local[i];
   }
   if (group > most_in_group(lie, kernel_of(objects, kernel), most))

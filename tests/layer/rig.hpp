@@ -29,6 +29,7 @@ inline void set_script(const char* text) {
   using SetScript = void (*)(const char*, const char*);
   static const SetScript set = [] {
     ::setenv("OPENCL_LAYERS", fault_layer_library(), 1);
+    ::setenv("POCL_DEVICES", "pthread pthread", 0);  // one may pretend and the other not
     cl_uint count = 0;
     clGetPlatformIDs(0, nullptr, &count);  // loads the layer
     void* layer = ::dlopen(fault_layer_library(), RTLD_NOW | RTLD_NOLOAD);
