@@ -61,7 +61,9 @@ std::unique_ptr<ClKernel> kernel_with_limits(cl::Kernel object, const std::strin
   if (demands && !limits.allow(group))
     refuse(fmt::format("needs work-groups of {} work-items; it can have up to {}", size_text(group),
                        limits.all));
-  if (const Bytes local = local_bytes_of(object, device); local > facts.local_memory)
+  // NVIDIA's compiler refuses such kernels itself, and its figure may include what it reserves.
+  if (const Bytes local = facts.compute_capability ? 0 : local_bytes_of(object, device);
+      local > facts.local_memory)
     refuse(fmt::format("needs {} bytes of local memory; it can have up to {}", local,
                        facts.local_memory));
   return std::make_unique<ClKernel>(std::move(object), name, limits, demands);
