@@ -33,12 +33,12 @@ struct Device {
   std::size_t max_work_group = 0;
   std::optional<std::uint32_t> compute_capability;  // NVIDIA: major * 10 + minor
   bool host_unified_memory = false, fp64 = false, virtualised = false;
-  bool fp32_denormals = true;       // not recorded: only verification uses it
-  std::optional<std::string> pci;   // "0000:1a:00.0"
+  bool fp32_denormals = true;      // not recorded: only verification uses it
+  std::optional<std::string> pci;  // "0000:1a:00.0"
   std::optional<std::string> uuid;  // lower-case hex with dashes, no prefix
   std::vector<std::string> extensions;
   std::optional<DeviceNode> node;  // none: the run has one node
-  double score = 0;                // static score 0-100: lib/device/selection.hpp
+  double score = 0;                // static score 0-100: lib/device/score.hpp
 
   bool is_cpu() const { return type == DeviceType::cpu; }
   bool is_elsewhere() const { return node && node->number != 0; }  // on another machine, as a rule

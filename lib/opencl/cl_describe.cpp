@@ -5,7 +5,7 @@
 #include <cstdio>
 #include <sstream>
 
-#include "lib/device/selection.hpp"
+#include "lib/device/score.hpp"
 
 namespace mgpu {
 namespace {
@@ -70,7 +70,7 @@ std::optional<std::string> uuid_of(const cl::Device& device, const std::string& 
 }
 
 bool is_virtual_gpu(const std::string& name) {
-  for (const char* mark : {"llvmpipe", "virgl", "virtio", "SwiftShader"}) {
+  for (const char* mark : {"llvmpipe", "virgl", "virtio", "SwiftShader", "Oclgrind"}) {
     if (name.find(mark) != std::string::npos) return true;
   }
   return false;
