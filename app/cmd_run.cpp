@@ -106,7 +106,8 @@ void tell_telemetry(const TelemetryRecord& telemetry) {
     print_error(fmt::format("telemetry of {}: {}", one.of,
                             one.source.empty()    ? "none, " + one.reason
                             : one.source == kHost ? "the host's"
-                                                  : "by " + one.source));
+                            : one.reason.empty()  ? "by " + one.source
+                                                  : "by " + one.source + ", " + one.reason));
 }
 
 // Caps the memory of all devices, as --cap-memory does for one; the smaller cap applies. The record

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "lib/base/quote.hpp"
+#include "lib/device/score.hpp"
 
 namespace mgpu {
 namespace {
@@ -91,8 +92,8 @@ SharedOut share_out(const std::vector<RankDevices>& ranks) {
   }
   std::stable_sort(out.devices.begin(), out.devices.end(),
                    [](const OwnedDevice& a, const OwnedDevice& b) {
-                     return a.device.score != b.device.score ? a.device.score > b.device.score
-                                                             : a.owner < b.owner;
+                     if (ranks_before(a.device, b.device)) return true;
+                     return !ranks_before(b.device, a.device) && a.owner < b.owner;
                    });
   return out;
 }

@@ -42,7 +42,7 @@ struct Device {
   std::optional<std::string> uuid;      // lower-case hex with dashes, no prefix
   std::vector<std::string> extensions;
   std::optional<DeviceNode> node;  // none: the run has one node
-  double score = 0;                // static score 0-100: lib/device/selection.hpp
+  double score = 0;                // static score 0-100: lib/device/score.hpp
 
   bool is_cpu() const { return type == DeviceType::cpu; }
   // Tells whether it is a CPU of several cores that can be devices of their own.

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cctype>
 #include <charconv>
-#include <initializer_list>
 #include <numeric>
 #include <optional>
 
@@ -290,66 +289,6 @@ std::string no_device_message(std::string_view selector, std::span<const Device>
     return fmt::format("no GPU and no CPU to use by default; looked at: {}", fmt::join(seen, ", "));
   return fmt::format("--devices {} matches none of the devices here; there are: {}",
                      in_quotes(selector), fmt::join(seen, ", "));
-}
-
-// Computes the static score. Vendors and platforms are known by the names that their drivers
-// report; nothing is measured here.
-
-namespace {
-
-// Returns whether `text` has one of the words (lower case) as a word of its own: "Intel(R)" has
-// intel, "intelligent" has not.
-bool has_word(std::string_view text, std::initializer_list<std::string_view> words) {
-  const std::string low = lower(text);
-  for (const std::string_view word : words) {
-    for (std::size_t at = low.find(word); at != std::string::npos; at = low.find(word, at + 1)) {
-      const bool begins = at == 0 || !is_word_char(low[at - 1]);
-      const bool ends = at + word.size() == low.size() || !is_word_char(low[at + word.size()]);
-      if (begins && ends) return true;
-    }
-  }
-  return false;
-}
-
-constexpr std::string_view kNvidia = "nvidia", kAmd = "amd", kAmdLong = "advanced micro devices",
-                           kIntel = "intel";
-
-double type_points(const Device& device) {
-  if (device.is_cpu()) return 10;  // a virtual machine's CPU is still a CPU
-  if (device.virtualised || device.type != DeviceType::gpu) return 30;
-  return device.host_unified_memory ? 50 : 100;
-}
-
-double backend_points(const Device& device) {
-  // The platform decides, not the device: PoCL shows NVIDIA and Intel devices too, and names
-  // their vendors only in its device fields.
-  const auto portable = {std::string_view("portable computing language"), std::string_view("pocl"),
-                         std::string_view("rusticl"), std::string_view("clvk"),
-                         std::string_view("oclgrind")};
-  if (has_word(device.platform, portable) || has_word(device.platform_vendor, portable)) return 50;
-  const auto vendors = {kNvidia, kAmd, kAmdLong, kIntel};
-  return has_word(device.platform_vendor, vendors) || has_word(device.platform, vendors) ? 100 : 50;
-}
-
-double lanes_of_unit(const Device& device) {
-  if (!device.is_cpu()) {
-    if (has_word(device.vendor, {kNvidia})) {
-      const std::uint32_t capability =
-          device.compute_capability.value_or(86);  // unknown: assumed to be a current one
-      return capability < 86 && capability != 61 ? 64 : 128;
-    }
-    if (has_word(device.vendor, {kAmd, kAmdLong})) return 64;
-  }
-  return device.native_float_width;
-}
-
-}  // namespace
-
-double static_score(const Device& device) {
-  const double gib = static_cast<double>(device.global_memory) / 0x1p30;
-  const double memory = std::min(100.0, 10 * gib);
-  const double compute = std::min(100.0, device.compute_units * lanes_of_unit(device) / 20);
-  return 0.4 * type_points(device) + 0.2 * backend_points(device) + 0.2 * memory + 0.2 * compute;
 }
 
 }  // namespace mgpu

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <set>
 
-#include "lib/measure/small_files.hpp"
+#include "lib/base/small_files.hpp"
 
 namespace mgpu {
 namespace {
@@ -67,11 +67,12 @@ DeviceState state_in_sysfs(const fs::path& folder) {
     state[Setting::pcie_generation_max] = *generation;
   if (const auto width = small_number(folder / "max_link_width"); width && *width > 0)
     state[Setting::pcie_width_max] = *width;
-  std::error_code error;
-  for (fs::directory_iterator it(folder / "hwmon", error), end; !error && it != end;
-       it.increment(error))
-    if (const auto limit = small_number(it->path() / "power1_cap"))
-      state[Setting::power_limit] = *limit * 1e-6;
+  // Intel's sustained limit, 0 if there is none (ABI/testing/sysfs-driver-intel-xe-hwmon); its
+  // power1_cap is for bursts. amdgpu has power1_cap alone.
+  const fs::path sensors = sensors_of(folder);
+  auto limit = small_number(sensors / "power1_max");
+  if (!limit) limit = small_number(sensors / "power1_cap");
+  if (limit && *limit > 0) state[Setting::power_limit] = *limit * 1e-6;
   return state;
 }
 

@@ -60,7 +60,7 @@ std::vector<DeviceStatus> StatusReader::read(Nanos elapsed, Bytes allocated) {
     }
     status.utilisation = known(reading, on_host ? Gauge::load : Gauge::utilisation);
     status.temperature_c = known(reading, Gauge::temperature);
-    status.reason = why_unknown(status, thing.reason);
+    status.reason = why_unknown(status, thing.source.empty() ? thing.reason : "");
   }
   return all;
 }

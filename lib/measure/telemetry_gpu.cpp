@@ -1,9 +1,7 @@
-// Telemetry of GPUs, from NVIDIA's library or from the files of amdgpu, i915 and xe (Linux
-// Documentation/gpu/amdgpu/thermal.rst, ABI/testing/sysfs-driver-intel-*-hwmon).
+// Telemetry of GPUs from NVIDIA's library, and the search for the source of every device.
 #include <algorithm>
-#include <cctype>
+#include <utility>
 
-#include "lib/measure/small_files.hpp"
 #include "lib/measure/telemetry_sources.hpp"
 
 namespace mgpu {
@@ -29,6 +27,7 @@ class NvmlSource final : public TelemetrySource {
     put(Gauge::memory_used, figures.memory_used);
     reading.energy_j = figures.energy_j.value_or(TelemetryReading::unknown);
     reading.throttle = throttle_of(figures.clock_limits.value_or(0));
+    reading.throttle_known = figures.clock_limits.has_value();
     since_counted_ += elapsed;
     if (elapsed <= Nanos{} || since_counted_ >= std::chrono::seconds(1)) {
       since_counted_ = Nanos{};
@@ -66,93 +65,32 @@ class NvmlSource final : public TelemetrySource {
   Nvml::PcieLink link_;
 };
 
-// A file that begins with a number, and the factor to the gauge's unit.
-struct FileGauge {
-  fs::path file;
-  double factor = 1;
-  double read() const {
-    const auto value = file.empty() ? std::nullopt : small_number(file);
-    return value ? *value * factor : TelemetryReading::unknown;
-  }
-};
+// Figures that every GPU has. Others are of some vendors only.
+constexpr std::pair<Gauge, const char*> kOfGpus[] = {{Gauge::clock, "clock"},
+                                                     {Gauge::memory_clock, "memory clock"},
+                                                     {Gauge::temperature, "temperature"},
+                                                     {Gauge::utilisation, "utilisation"},
+                                                     {Gauge::memory_used, "used memory"}};
 
-FileGauge first_of(std::initializer_list<FileGauge> candidates) {
-  for (const FileGauge& candidate : candidates)
-    if (small_number(candidate.file)) return candidate;
-  return {};
-}
-
-class SysfsSource final : public TelemetrySource {
- public:
-  explicit SysfsSource(const fs::path& card) {
-    const fs::path device = card / "device";
-    fs::path sensors = device / "hwmon";
-    std::error_code error;
-    for (fs::directory_iterator it(device / "hwmon", error), end; !error && it != end;
-         it.increment(error))
-      sensors = it->path();
-    const auto set = [&](Gauge gauge, FileGauge file) {
-      files_[static_cast<std::size_t>(gauge)] = std::move(file);
-    };
-    set(Gauge::clock, first_of({{sensors / "freq1_input", 1e-6},
-                                {card / "gt_act_freq_mhz", 1},
-                                {card / "gt/gt0/rps_act_freq_mhz", 1}}));
-    set(Gauge::memory_clock, first_of({{sensors / "freq2_input", 1e-6}}));
-    set(Gauge::power,
-        first_of({{sensors / "power1_average", 1e-6}, {sensors / "power1_input", 1e-6}}));
-    set(Gauge::temperature, first_of({{sensors / "temp1_input", 1e-3}}));
-    set(Gauge::utilisation, first_of({{device / "gpu_busy_percent", 1e-2}}));
-    set(Gauge::memory_used, first_of({{device / "mem_info_vram_used", 1}}));
-    energy_ = first_of({{sensors / "energy1_input", 1e-6}});
-  }
-
-  bool has_any() const {
-    return !energy_.file.empty() || std::any_of(files_.begin(), files_.end(),
-                                                [](const FileGauge& f) { return !f.file.empty(); });
-  }
-
-  TelemetryReading read(Nanos elapsed) override {
-    TelemetryReading reading;
-    for (std::size_t g = 0; g < kGauges; ++g) reading.values[g] = files_[g].read();
-    reading.energy_j = energy_.read();
-    if (std::isnan(reading[Gauge::power]) && elapsed > Nanos{})
-      reading[Gauge::power] = (reading.energy_j - before_) / seconds(elapsed);
-    before_ = reading.energy_j;
-    return reading;
-  }
-
- private:
-  std::array<FileGauge, kGauges> files_;
-  FileGauge energy_;
-  double before_ = TelemetryReading::unknown;
-};
-
-std::string lower(std::string text) {
-  std::transform(text.begin(), text.end(), text.begin(),
-                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
-  return text;
+// Reads once, and returns which figures are missing: "no clock, energy counter"; empty: none is.
+std::string missing_figures(TelemetrySource& gpu) {
+  const TelemetryReading reading = gpu.read(Nanos{});
+  std::string missing;
+  const auto add = [&](bool known, const char* name) {
+    if (!known) missing += (missing.empty() ? "no " : ", ") + std::string(name);
+  };
+  for (const auto& [gauge, name] : kOfGpus) add(!std::isnan(reading[gauge]), name);
+  const bool energy = !std::isnan(reading.energy_j);  // power is known from the second reading on
+  add(energy || !std::isnan(reading[Gauge::power]), "power");
+  add(energy, "energy counter");
+  add(reading.throttle_known, "reasons of throttling");
+  return missing;
 }
 
 }  // namespace
 
 std::unique_ptr<TelemetrySource> make_nvml_source(const Nvml& nvml, Nvml::Handle gpu) {
   return std::make_unique<NvmlSource>(nvml, gpu);
-}
-
-std::unique_ptr<TelemetrySource> make_sysfs_source(const fs::path& root, const std::string& pci) {
-  std::error_code error;
-  for (fs::directory_iterator it(root / "sys/class/drm", error), end; !error && it != end;
-       it.increment(error)) {
-    const std::string name = it->path().filename().string();
-    if (!name.starts_with("card") || name.find('-') != std::string::npos)
-      continue;  // skips connectors, such as card0-DP-1
-    std::error_code unreadable;
-    const fs::path device = fs::canonical(it->path() / "device", unreadable);
-    if (unreadable || lower(device.filename().string()) != lower(pci)) continue;
-    auto source = std::make_unique<SysfsSource>(it->path());
-    if (source->has_any()) return source;
-  }
-  return nullptr;
 }
 
 std::vector<WatchedThing> find_telemetry(std::span<const Device> devices,
@@ -195,6 +133,7 @@ std::vector<WatchedThing> find_telemetry(std::span<const Device> devices,
                      (device.pci ? ", and sysfs has no figures of " + *device.pci
                                  : ", and it has no PCI address to find it in sysfs by");
     }
+    if (thing.reader) thing.reason = missing_figures(*thing.reader);
     things.push_back(std::move(thing));
   }
   return things;

@@ -5,7 +5,7 @@
 #include <array>
 #include <sstream>
 
-#include "lib/measure/small_files.hpp"
+#include "lib/base/small_files.hpp"
 #include "lib/measure/telemetry_sources.hpp"
 
 namespace mgpu {

@@ -29,6 +29,7 @@ struct WatchedThing {
   // "NVML", "sysfs", "procfs, sysfs", or "host" for a CPU, whose figures are the host's; empty:
   // none, see `reason`.
   std::string source;
+  // Why there is no source, or what the source does not tell: "no clock, energy counter".
   std::string reason;
   std::unique_ptr<TelemetrySource> reader;  // null: it has no figures of its own
   unsigned every = 1;                       // it is read at every N-th reading
@@ -49,10 +50,15 @@ std::vector<WatchedThing> find_telemetry(std::span<const Device> devices,
 // packages by RAPL if readable.
 std::unique_ptr<TelemetrySource> make_host_source(const std::filesystem::path& root);
 
-// lib/measure/telemetry_gpu.cpp. Returns null if none of the files exists: no such GPU, or no such
-// driver.
+// lib/measure/telemetry_sysfs.cpp. Returns null if none of the files exists: no such GPU, or no
+// such driver.
 std::unique_ptr<TelemetrySource> make_sysfs_source(const std::filesystem::path& root,
                                                    const std::string& pci);
+// Returns the folder of a PCI device's sensors: that of the card, as i915 has others for its parts
+// (named i915_gt0, ...).
+std::filesystem::path sensors_of(const std::filesystem::path& device);
+
+// lib/measure/telemetry_gpu.cpp.
 std::unique_ptr<TelemetrySource> make_nvml_source(const Nvml& nvml, Nvml::Handle gpu);
 
 }  // namespace mgpu

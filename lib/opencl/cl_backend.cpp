@@ -5,6 +5,7 @@
 #include <map>
 #include <utility>
 
+#include "lib/device/score.hpp"
 #include "lib/exec/driver_call.hpp"
 #include "lib/opencl/cl_common.hpp"
 #include "lib/opencl/cl_describe.hpp"
@@ -29,8 +30,7 @@ class ClBackend final : public Backend, public ConnectsParts {
   Enumeration enumerate() override {
     Enumeration found;
     attend(*this, nullptr, [&] { enumerate_platforms(found); });
-    std::stable_sort(found.devices.begin(), found.devices.end(),
-                     [](const Device& a, const Device& b) { return a.score > b.score; });
+    std::stable_sort(found.devices.begin(), found.devices.end(), ranks_before);
     return found;
   }
 

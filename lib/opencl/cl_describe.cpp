@@ -7,7 +7,7 @@
 #include <sstream>
 #include <utility>
 
-#include "lib/device/selection.hpp"
+#include "lib/device/score.hpp"
 
 namespace mgpu {
 namespace {
@@ -93,7 +93,7 @@ std::string board_name(const cl::Device& device) {
 }
 
 bool is_virtual_gpu(const std::string& name) {
-  for (const char* mark : {"llvmpipe", "virgl", "virtio", "SwiftShader"}) {
+  for (const char* mark : {"llvmpipe", "virgl", "virtio", "SwiftShader", "Oclgrind"}) {
     if (name.find(mark) != std::string::npos) return true;
   }
   return false;

@@ -20,6 +20,7 @@ enum class Gauge {
   memory_clock,
   power,
   temperature,
+  memory_temperature,
   utilisation,
   memory_used,
   load,
@@ -28,7 +29,7 @@ enum class Gauge {
   pcie_generation,
   pcie_width
 };
-inline constexpr std::size_t kGauges = 11;
+inline constexpr std::size_t kGauges = 12;
 
 struct GaugeInfo {
   Gauge gauge;
@@ -46,6 +47,8 @@ inline constexpr std::array<GaugeInfo, kGauges> kGaugeTable = {{
     {Gauge::memory_clock, "memory_clock_mhz", "memory clock MHz", 1, "clock of the memory"},
     {Gauge::power, "power_w", "power W", 1, "power drawn"},
     {Gauge::temperature, "temperature_c", "temperature C", 1, "temperature of the chip"},
+    {Gauge::memory_temperature, "memory_temperature_c", "memory temperature C", 1,
+     "temperature of the memory"},
     {Gauge::utilisation, "utilisation", "utilisation %", 100,
      "share of the time in which a GPU is busy"},
     {Gauge::memory_used, "memory_used_bytes", "memory used MiB", 1.0 / (1 << 20),
@@ -74,6 +77,7 @@ struct TelemetryReading {
   std::array<double, kGauges> values = all_unknown();
   double energy_j = unknown;  // a counter: only differences are meaningful
   std::uint32_t throttle = 0;
+  bool throttle_known = false;  // whether the source tells; else `throttle` is 0
 
   double& operator[](Gauge gauge) { return values[static_cast<std::size_t>(gauge)]; }
   double operator[](Gauge gauge) const { return values[static_cast<std::size_t>(gauge)]; }

@@ -982,8 +982,8 @@ const Description<WatchedRecord>& description<WatchedRecord>() {
            "source",
            "NVML, sysfs, procfs; host: the host's figures are the device's; null: none, reason "
            "says why"),
-       field_as<TextOrNull, &WatchedRecord::reason>("reason",
-                                                    "why there is no source; null: there is one")}};
+       field_as<TextOrNull, &WatchedRecord::reason>(
+           "reason", "why there is no source, or what the source does not tell; null: neither")}};
   return kWatched;
 }
 

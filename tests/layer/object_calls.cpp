@@ -55,13 +55,15 @@ cl_int CL_API_CALL get_device_ids(cl_platform_id platform, cl_device_type type, 
                                   cl_device_id* devices, cl_uint* count) {
   platform = real_platform(platform);
   learn(platform);
+  const bool pretend = script.has_lies();  // of other types
+  const cl_device_type asked = pretend ? CL_DEVICE_TYPE_ALL : type;
   cl_uint all = 0;
-  const cl_int status = cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, 0, nullptr, &all);
+  const cl_int status = cl->clGetDeviceIDs(platform, asked, 0, nullptr, &all);
   if (status != CL_SUCCESS) return status;
   std::vector<cl_device_id> there(all), listed;
-  cl->clGetDeviceIDs(platform, CL_DEVICE_TYPE_ALL, all, there.data(), nullptr);
+  cl->clGetDeviceIDs(platform, asked, all, there.data(), nullptr);
   for (cl_device_id device : there) {
-    if ((type_of(device) & type) == 0) continue;
+    if (pretend && (type_of(device) & type) == 0) continue;
     const Place place = place_of(objects, device);
     const Fault fault = place.lost() == CL_SUCCESS ? consider("clGetDeviceIDs", place)
                                                    : Fault();  // a dead one is still listed

@@ -126,6 +126,8 @@ class Script {
   void read(std::string_view text, const std::string& log_file);
   // Counts the call and returns its fault. Thread-safe.
   Fault at(const Site& site);
+  // Returns whether any device pretends to be another.
+  bool has_lies() const { return has_lies_; }
   // Returns what a device pretends to be, or null. Thread-safe.
   std::shared_ptr<const Lie> lie(const std::string& device);
 

@@ -1,7 +1,8 @@
 // The static score of devices, from their drivers' descriptions.
+#include "lib/device/score.hpp"
+
 #include <doctest/doctest.h>
 
-#include "lib/device/selection.hpp"
 #include "tests/support/pairs.hpp"
 
 using namespace mgpu;
@@ -75,14 +76,108 @@ TEST_CASE("AMD graphics have 64 lanes a unit, AMD processors their float width")
   CHECK(static_score(d) == doctest::Approx(4 + 20 + 10 + 0.2 * 4));
 }
 
-TEST_CASE("other graphics count their native float width") {
+TEST_CASE("graphics of unknown vendors, and accelerators, count their native float width") {
   Device d = small_nvidia(std::nullopt);
-  d.vendor = "Intel(R) Corporation";
-  d.platform = "Intel(R) OpenCL Graphics";
-  d.platform_vendor = "Intel(R) Corporation";
-  d.native_float_width = 1;
-  d.host_unified_memory = true;
-  CHECK(static_score(d) == doctest::Approx(20 + 20 + 10 + 0.2 * 0.5));
+  d.vendor = d.platform_vendor = d.platform = d.name = "Innosilicon";
+  d.native_float_width = 4;
+  CHECK(static_score(d) == doctest::Approx(40 + 10 + 10 + 0.2 * 2));
+  d.vendor = d.platform_vendor = d.platform = "Intel(R) Corporation";
+  d.type = DeviceType::accelerator;
+  CHECK(static_score(d) == doctest::Approx(12 + 20 + 10 + 0.2 * 2));
+}
+
+namespace {
+
+// A device with the facts that its driver reports, as public clinfo reports have them.
+struct Card {
+  const char *name, *vendor, *platform, *platform_vendor;
+  std::uint32_t units, clock_mhz, gib;
+  bool unified;
+  double lanes;      // of the whole device
+  double tera_fp32;  // published rate; 0: the driver reports no true clock
+};
+
+Device device_of(const Card& card) {
+  Device d;
+  d.name = card.name;
+  d.vendor = card.vendor;
+  d.platform = card.platform;
+  d.platform_vendor = card.platform_vendor;
+  d.compute_units = card.units;
+  d.clock_mhz = card.clock_mhz;
+  d.global_memory = card.gib * kGiB;
+  d.host_unified_memory = card.unified;
+  d.score = static_score(d);
+  return d;
+}
+
+const char *const kRocm = "AMD Accelerated Parallel Processing",
+                  *const kAmdInc = "Advanced Micro Devices, Inc.",
+                  *const kIntelGraphics = "Intel(R) OpenCL Graphics",
+                  *const kIntelCorp = "Intel(R) Corporation";
+
+const Card kMi300x{
+    "gfx942:sramecc+:xnack-", kAmdInc, kRocm, kAmdInc, 304, 2100, 191, false, 304 * 64, 163.4};
+const Card kA770{"Intel(R) Arc(TM) A770 Graphics",
+                 kIntelCorp,
+                 kIntelGraphics,
+                 kIntelCorp,
+                 512,
+                 2400,
+                 15,
+                 false,
+                 4096,
+                 19.66};
+const Card kM2{"Apple M2", "Apple", "Apple", "Apple", 10, 1000, 10, true, 1280, 0};
+const Card kMali{"Mali-G610 r0p0", "ARM", "ARM Platform", "ARM", 4, 1000, 7, true, 256, 0};
+
+}  // namespace
+
+TEST_CASE("a card's lanes and rate are those that its maker publishes") {
+  const Card cards[] = {
+      kMi300x,
+      kA770,
+      kM2,
+      kMali,
+      {"AMD Instinct MI250X", kAmdInc, kRocm, kAmdInc, 110, 1700, 63, false, 110 * 64, 47.9},
+      {"gfx906:sramecc+:xnack-", kAmdInc, kRocm, kAmdInc, 60, 1801, 15, false, 3840, 13.8},
+      // 96 compute units: AMD counts pairs, Mesa single ones.
+      {"gfx1100", kAmdInc, kRocm, kAmdInc, 48, 2498, 23, false, 6144, 61.4},
+      {"AMD Radeon RX 7900 XTX (radeonsi, navi31)", "AMD", "rusticl", "Mesa/X.org", 96, 2498, 23,
+       false, 6144, 61.4},
+      {"AMD Radeon RX 6900 XT", kAmdInc, kRocm, kAmdInc, 40, 2250, 15, false, 5120, 23.04},
+      {"AMD Radeon RX 580", kAmdInc, kRocm, kAmdInc, 36, 1340, 7, false, 2304, 6.17},
+      {"Intel(R) Arc(TM) B580 Graphics", kIntelCorp, kIntelGraphics, kIntelCorp, 160, 2670, 11,
+       false, 2560, 13.67},
+      {"Intel(R) Data Center GPU Max 1550", kIntelCorp, kIntelGraphics, kIntelCorp, 1024, 1600, 128,
+       false, 16384, 52.43},
+      {"Mesa Intel(R) Arc(tm) A770 Graphics (DG2)", "Intel", "rusticl", "Mesa/X.org", 32, 2400, 15,
+       false, 4096, 19.66},
+      {"Apple M1", "Apple", "Apple", "Apple", 8, 1278, 5, true, 1024, 2.6},
+      {"Mali-G78 r1p1", "ARM", "ARM Platform", "ARM", 20, 848, 7, true, 640, 0},
+      {"QUALCOMM Adreno(TM) X1-85", "QUALCOMM", "QUALCOMM Snapdragon(TM)", "QUALCOMM", 6, 1500, 7,
+       true, 1536, 4.6}};
+  for (const Card& card : cards) {
+    CAPTURE(card.name);
+    const Device device = device_of(card);
+    const bool own = device.platform != "rusticl";
+    CHECK(static_score(device) == doctest::Approx((card.unified ? 20 : 40) + (own ? 20 : 10) +
+                                                  0.2 * std::min(100.0, 10.0 * card.gib) +
+                                                  0.2 * std::min(100.0, card.lanes / 20)));
+    if (card.tera_fp32 > 0)
+      CHECK(nominal_fp32(device) == doctest::Approx(card.tera_fp32 * 1e12).epsilon(0.02));
+  }
+}
+
+TEST_CASE("the larger card is listed first, also where the score of both is 100") {
+  const Device order[] = {device_of(kMi300x), device_of(kA770), device_of(kM2), device_of(kMali)};
+  CHECK(order[0].score == order[1].score);
+  for (std::size_t i = 0; i < std::size(order); ++i)
+    for (std::size_t k = 0; k < std::size(order); ++k) {
+      CAPTURE(i);
+      CAPTURE(k);
+      CHECK(ranks_before(order[i], order[k]) == (i < k));
+    }
 }
 
 TEST_CASE("integrated, virtual, accelerator and custom devices rank below discrete graphics") {

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
+#include <cstring>
 #include <thread>
 
 #include "lib/measure/device_state.hpp"
@@ -59,6 +60,17 @@ class FakeMachine {
   void put(const std::string& file, const std::string& text) {
     fs::create_directories((root() / file).parent_path());
     std::ofstream(root() / file) << text;
+  }
+  // Adds a GPU, as a driver would: files under its PCI folder and under its card.
+  void gpu(int number, const std::string& pci,
+           std::initializer_list<std::pair<const char*, const char*>> of_device,
+           std::initializer_list<std::pair<const char*, const char*>> of_card = {}) {
+    const std::string device = "sys/devices/pci0000:00/" + pci + "/",
+                      card = "sys/class/drm/card" + std::to_string(number) + "/";
+    for (const auto& [file, text] : of_device) put(device + file, std::string(text) + "\n");
+    for (const auto& [file, text] : of_card) put(card + file, std::string(text) + "\n");
+    fs::create_directories(root() / card);
+    fs::create_directory_symlink(root() / device, root() / (card + "device"));
   }
   fs::path root() const { return folder_.path(); }
 
@@ -150,6 +162,142 @@ TEST_CASE("a GPU is found in sysfs by its PCI address; what its driver hides is 
   CHECK_FALSE(make_sysfs_source(machine.root() / "nothing", "0000:03:00.0"));
 }
 
+namespace {
+
+// Returns amdgpu's metrics of format 1.3 with this status of throttling.
+std::string amd_metrics(std::uint64_t status, char revision = 3) {
+  std::string text(120, '\0');
+  text[0] = 120;
+  text[2] = 1;
+  text[3] = revision;
+  std::memcpy(text.data() + 68, "\xff\xff\xff\xff", 4);  // the status of one chip only
+  std::memcpy(text.data() + 112, &status, sizeof status);
+  return text;
+}
+
+}  // namespace
+
+TEST_CASE("amdgpu tells power, current and temperature that throttle, in one format of metrics") {
+  FakeMachine machine;
+  const std::string metrics = "sys/devices/pci0000:00/0000:03:00.0/gpu_metrics";
+  const auto source = make_sysfs_source(machine.root(), "0000:03:00.0");
+  REQUIRE(source);
+  CHECK_FALSE(source->read(Nanos{}).throttle_known);
+  const std::pair<std::uint64_t, std::uint32_t> cases[] = {
+      {0, 0},
+      {std::uint64_t{1} << 0, throttle::power_cap},  // PPT0
+      {std::uint64_t{1} << 16, throttle::hardware},  // TDC_GFX
+      {std::uint64_t{1} << 36, throttle::thermal},   // TEMP_HOTSPOT
+      {std::uint64_t{1} << 57, throttle::hardware},  // FIT
+      {std::uint64_t{0x100000001}, throttle::thermal | throttle::power_cap}};
+  for (const auto& [status, bits] : cases) {
+    CAPTURE(status);
+    machine.put(metrics, amd_metrics(status));
+    CHECK(source->read(Nanos{}).throttle == bits);
+    CHECK(source->read(Nanos{}).throttle_known);
+  }
+  for (const std::string& other :
+       {amd_metrics(1, 4), amd_metrics(1).substr(0, 100), amd_metrics(~std::uint64_t{0})}) {
+    machine.put(metrics, other);
+    CHECK(source->read(Nanos{}).throttle == 0);
+    CHECK_FALSE(source->read(Nanos{}).throttle_known);
+  }
+}
+
+TEST_CASE("an MI300 has no edge sensor: its hottest spot and its memory are read") {
+  FakeMachine machine;
+  machine.gpu(7, "0000:c1:00.0",
+              {{"hwmon/hwmon2/name", "amdgpu"},
+               {"hwmon/hwmon2/power1_input", "750000000"},
+               {"hwmon/hwmon2/temp2_input", "64000"},
+               {"hwmon/hwmon2/temp3_input", "58000"},
+               {"hwmon/hwmon2/freq1_input", "2100000000"},
+               {"hwmon/hwmon2/freq2_input", "1300000000"}});
+  const auto source = make_sysfs_source(machine.root(), "0000:c1:00.0");
+  REQUIRE(source);
+  const TelemetryReading reading = source->read(Nanos{});
+  CHECK(reading[Gauge::power] == doctest::Approx(750));
+  CHECK(reading[Gauge::temperature] == doctest::Approx(64));
+  CHECK(reading[Gauge::memory_temperature] == doctest::Approx(58));
+  CHECK(reading[Gauge::memory_clock] == doctest::Approx(1300));
+}
+
+TEST_CASE("xe has its clocks per tile, sensors of package and memory, and a counter of energy") {
+  FakeMachine machine;
+  machine.gpu(1, "0000:07:00.0",
+              {{"tile0/gt0/freq0/act_freq", "2350"},
+               {"tile0/gt0/freq0/throttle/status", "1"},
+               {"tile0/gt0/freq0/throttle/reason_pl1", "1"},
+               {"tile0/gt0/freq0/throttle/reason_thermal", "0"},
+               {"tile0/gt0/freq0/throttle/reason_vr_tdc", "0"},
+               {"tile0/gt1/freq0/act_freq", "3000"},  // the part for video
+               {"tile0/gt1/freq0/throttle/status", "1"},
+               {"tile0/gt1/freq0/throttle/reason_thermal", "1"},
+               {"tile1/gt2/freq0/act_freq", "2400"},
+               {"tile1/gt2/freq0/throttle/status", "0"},
+               {"tile1/gt2/freq0/throttle/reason_vr_tdc", "1"},  // status decides
+               {"hwmon/hwmon3/name", "xe"},
+               {"hwmon/hwmon3/energy2_input", "5000000"},
+               {"hwmon/hwmon3/temp2_input", "52000"},
+               {"hwmon/hwmon3/temp3_input", "61000"},
+               {"hwmon/hwmon3/power1_max", "190000000"},
+               {"hwmon/hwmon3/power1_cap", "240000000"}});
+  const auto source = make_sysfs_source(machine.root(), "0000:07:00.0");
+  REQUIRE(source);
+  const TelemetryReading first = source->read(Nanos{});
+  CHECK(first[Gauge::clock] == 2400);
+  CHECK(first[Gauge::temperature] == doctest::Approx(52));
+  CHECK(first[Gauge::memory_temperature] == doctest::Approx(61));
+  CHECK(first.throttle == throttle::power_cap);
+  CHECK(std::isnan(first[Gauge::power]));
+  const std::string sensors = "sys/devices/pci0000:00/0000:07:00.0/hwmon/hwmon3/";
+  machine.put(sensors + "energy2_input", "14000000\n");
+  CHECK(source->read(std::chrono::milliseconds(100))[Gauge::power] == doctest::Approx(90));
+  machine.put(sensors + "energy1_input", "1000000\n");
+  CHECK(make_sysfs_source(machine.root(), "0000:07:00.0")->read(Nanos{}).energy_j == 1);
+
+  fs::create_directories(machine.root() / "sys/bus/pci/devices");
+  fs::create_directory_symlink(machine.root() / "sys/devices/pci0000:00/0000:07:00.0",
+                               machine.root() / "sys/bus/pci/devices/0000:07:00.0");
+  const auto limit = [&] {
+    return read_device_state(watched_gpu("0:0", "0000:07:00.0"),
+                             {machine.root(), &no_nvml})[Setting::power_limit];
+  };
+  CHECK(limit() == SettingValue(190.0));
+  machine.put(sensors + "power1_max", "0\n");
+  CHECK_FALSE(limit());
+}
+
+TEST_CASE("of the sensors of i915 those of the card are read, whatever their order") {
+  for (const bool card_first : {true, false}) {
+    CAPTURE(card_first);
+    FakeMachine machine;
+    machine.gpu(2, "0000:09:00.0",
+                {{"hwmon/hwmon4/name", card_first ? "i915" : "i915_gt0"},
+                 {"hwmon/hwmon4/energy1_input", card_first ? "3000000" : "1000000"},
+                 {"hwmon/hwmon10/name", card_first ? "i915_gt0" : "i915"},
+                 {"hwmon/hwmon10/energy1_input", card_first ? "1000000" : "3000000"}},
+                {{"gt_act_freq_mhz", "1500"},
+                 {"gt/gt0/rps_act_freq_mhz", "2050"},
+                 {"gt/gt0/throttle_reason_status", "1"},
+                 {"gt/gt0/throttle_reason_thermal", "1"},
+                 {"gt/gt0/throttle_reason_vr_tdc", "1"},
+                 {"gt/gt0/throttle_reason_pl1", "0"},
+                 {"gt/gt1/throttle_reason_status", "1"},
+                 {"gt/gt1/throttle_reason_pl1", "1"}});
+    const auto source = make_sysfs_source(machine.root(), "0000:09:00.0");
+    REQUIRE(source);
+    const TelemetryReading reading = source->read(Nanos{});
+    CHECK(reading.energy_j == doctest::Approx(3));
+    CHECK(reading[Gauge::clock] == 2050);
+    CHECK(reading.throttle == (throttle::thermal | throttle::hardware));
+    const auto found =
+        find_telemetry(std::vector{watched_gpu("0:0", "0000:09:00.0")}, {machine.root(), &no_nvml});
+    CHECK(found[1].source == "sysfs");
+    CHECK(found[1].reason == "no memory clock, temperature, utilisation, used memory");
+  }
+}
+
 TEST_CASE("NVML tells clocks, power, energy, temperature, throttling, and who else is there") {
   REQUIRE(fake_nvml());
   const auto source =
@@ -222,6 +370,8 @@ TEST_CASE("each device has a source or a reason why it has none") {
   for (const WatchedThing& thing : found) sources.push_back(thing.of + " " + thing.source);
   CHECK(sources == std::vector<std::string>{"host procfs, sysfs", "0:0 NVML", "0:1 sysfs", "0:2 ",
                                             "0:3 ", "1:0 " + found.back().source});
+  CHECK(found[1].reason == "");
+  CHECK(found[2].reason == "no memory clock, energy counter, reasons of throttling");
   CHECK(found[3].reason.find("0000:05:00.0") != std::string::npos);
   CHECK(found[4].reason.find("PCI") != std::string::npos);
   const auto nothing = find_telemetry(devices, {machine.root() / "nothing", &no_nvml});
