@@ -91,7 +91,7 @@ TEST_CASE("pinn: layers are filtered by local memory too, and the limit that is 
   CHECK(pinn::ways(gpu_of(64, 64 << 10), problem, &why).empty());
   CHECK(has(why, "work-groups of 256 work-items; it can have up to 64"));
   CHECK(pinn::ways(gpu_of(1024, 4 << 10), problem, &why).empty());
-  CHECK(has(why, " KiB of local memory; it can have up to 256"));
+  CHECK(has(why, " KiB of local memory; it can have up to 1024 with 4"));
   problem = pinn::problem_of(params_of("pinn", {{"layers", "2"}, {"width", "8"}}));
   CHECK(pinn::ways(gpu_of(64, 64 << 10), problem).front().threads == 64);
 }
