@@ -5,8 +5,9 @@
 // on it, NOWHERE if there is none.
 //
 // Given by -D: T (edge of a block that is closed at once, a multiple of 4), GROUP (work-items of
-// close_block, T T / 16), PARTS (parts of the rows of a block, a divisor of T), PATHS (0, 1),
-// INT32, and the options of tropical_numbers.cl.
+// close_block, T T / 16 or a part of it), PARTS (parts of the rows of a block, a divisor of T),
+// COLUMNS (columns of a work-group of close_rows, a divisor of 64), PATHS (0, 1), INT32, and the
+// options of tropical_numbers.cl.
 #include "unroll.cl"
 #if INT32
 typedef int real;
@@ -17,7 +18,9 @@ typedef float4 real4;
 #endif
 #include "tropical_numbers.cl"
 
-#define COLUMNS 64  // columns of a work-group of close_rows
+#ifndef COLUMNS
+#define COLUMNS 64
+#endif
 // Loads four numbers from local memory, 16 bytes at once.
 #define TAKE_FOUR(type, to, from)                      \
   {                                                    \
@@ -54,80 +57,90 @@ __kernel void copy_rows(__global const real* d, __global const int* paths, __glo
 }
 
 // Closes the `size` vertices from `first` on, at most T: paths between them through them, by
-// Floyd's algorithm (1962), in one work-group, whose work-items keep 4 x 4 elements each. Their
-// rows are those of d from `first_row` on. Before step k its row and column are handed on, in two
-// places in turn: the step does not change them, as the way from k to k is 0. Steps beyond `size`
-// change nothing. On an H200 a step of 64 vertices took 0.64 us with single elements in registers,
-// each of which reads a number and tests whether to hand it on. Predicted for 4 x 4, two reads of
-// 16 bytes: 0.15, so 10 us for all.
+// Floyd's algorithm (1962), in one work-group, whose work-items keep EACH parts of 4 x 4 elements.
+// Their rows are those of d from `first_row` on. Before step k its row and column are handed on, in
+// two places in turn: the step does not change them, as the way from k to k is 0. Steps beyond
+// `size` change nothing. On an H200 a step of 64 vertices took 0.64 us with single elements in
+// registers, each of which reads a number and tests whether to hand it on. Predicted for 4 x 4, two
+// reads of 16 bytes: 0.15, so 10 us for all.
+#define EACH (T / 4 * (T / 4) / GROUP)
+// Goes through the parts of a work-item; part e begins with row i0 and column j0.
+#define FOR_PARTS for (uint e = 0; e < EACH; ++e)
+#define PLACE const uint i0 = (id + e * GROUP) / (T / 4) * 4, j0 = (id + e * GROUP) % (T / 4) * 4;
+#define AT(a, b) ((ulong)(first_row + i0 + (a)) * stride + first + j0 + (b))
 #define HAND_ON(next)                                                      \
   {                                                                        \
     if (i0 / 4 == (next) / 4) {                                            \
-      UNROLL for (uint b = 0; b < 4; ++b) row[(next)&1][j0 + b] = own[(next)&3][b]; \
+      UNROLL for (uint b = 0; b < 4; ++b) row[(next)&1][j0 + b] = own[e][(next)&3][b]; \
       HAND_ON_PATHS(next)                                                  \
     }                                                                      \
     if (j0 / 4 == (next) / 4)                                              \
-      UNROLL for (uint a = 0; a < 4; ++a) column[(next)&1][i0 + a] = own[a][(next)&3]; \
+      UNROLL for (uint a = 0; a < 4; ++a) column[(next)&1][i0 + a] = own[e][a][(next)&3]; \
   }
 #if PATHS
-#define HAND_ON_PATHS(next) UNROLL for (uint b = 0; b < 4; ++b) row_before[(next)&1][j0 + b] = before[(next)&3][b];
+#define HAND_ON_PATHS(next) UNROLL for (uint b = 0; b < 4; ++b) row_before[(next)&1][j0 + b] = before[e][(next)&3][b];
 #else
 #define HAND_ON_PATHS(next)
 #endif
 __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void close_block(__global real* d, __global int* paths, const uint first_row,
                                                                               const uint first, const uint size, const uint stride) {
   __local real row[2][T] __attribute__((aligned(16))), column[2][T] __attribute__((aligned(16)));
-  real own[4][4];
+  real own[EACH][4][4];
 #if PATHS
   __local int row_before[2][T] __attribute__((aligned(16)));
-  int before[4][4];
+  int before[EACH][4][4];
 #endif
-  const uint id = (uint)get_local_id(0), i0 = id / (T / 4) * 4, j0 = id % (T / 4) * 4;
-  __global real* const mine = d + ((ulong)(first_row + i0) * stride + first + j0);
+  const uint id = (uint)get_local_id(0);
+  FOR_PARTS {
+    PLACE
+    UNROLL for (uint a = 0; a < 4; ++a) UNROLL for (uint b = 0; b < 4; ++b) {
+      const bool there = i0 + a < size && j0 + b < size;
+      own[e][a][b] = i0 + a == j0 + b ? 0 : there ? d[AT(a, b)] : NOTHING;
 #if PATHS
-  __global int* const my_paths = paths + ((ulong)(first_row + i0) * stride + first + j0);
+      before[e][a][b] = there ? paths[AT(a, b)] : NOWHERE;
 #endif
-  UNROLL for (uint a = 0; a < 4; ++a) UNROLL for (uint b = 0; b < 4; ++b) {
-    const bool there = i0 + a < size && j0 + b < size;
-    own[a][b] = i0 + a == j0 + b ? 0 : there ? mine[(ulong)a * stride + b] : NOTHING;
-#if PATHS
-    before[a][b] = there ? my_paths[(ulong)a * stride + b] : NOWHERE;
-#endif
+    }
+    HAND_ON(0)
   }
-  HAND_ON(0)
   for (uint k0 = 0; k0 < size; k0 += 4) {
     UNROLL for (uint c = 0; c < 4; ++c) {
       const uint k = k0 + c;
       barrier(CLK_LOCAL_MEM_FENCE);
-      real x[4], y[4];
-      TAKE_FOUR(real4, x, column[c & 1] + i0)
-      TAKE_FOUR(real4, y, row[c & 1] + j0)
+      FOR_PARTS {
+        PLACE
+        real x[4], y[4];
+        TAKE_FOUR(real4, x, column[c & 1] + i0)
+        TAKE_FOUR(real4, y, row[c & 1] + j0)
 #if PATHS
-      int y_before[4];
-      TAKE_FOUR(int4, y_before, row_before[c & 1] + j0)
+        int y_before[4];
+        TAKE_FOUR(int4, y_before, row_before[c & 1] + j0)
 #endif
-      UNROLL for (uint a = 0; a < 4; ++a) UNROLL for (uint b = 0; b < 4; ++b) {
-        const real by_k = x[a] + y[b];
+        UNROLL for (uint a = 0; a < 4; ++a) UNROLL for (uint b = 0; b < 4; ++b) {
+          const real by_k = x[a] + y[b];
 #if PATHS
-        if (IS_BETTER(by_k, own[a][b]) && !IS_NOTHING(by_k)) before[a][b] = y_before[b];
+          if (IS_BETTER(by_k, own[e][a][b]) && !IS_NOTHING(by_k)) before[e][a][b] = y_before[b];
 #endif
-        own[a][b] = SETTLED(BETTER(own[a][b], by_k));
+          own[e][a][b] = SETTLED(BETTER(own[e][a][b], by_k));
+        }
+        if (i0 == j0) {
+          UNROLL for (uint a = 0; a < 4; ++a) own[e][a][a] = 0;
+#if PATHS
+          UNROLL for (uint a = 0; a < 4; ++a) before[e][a][a] = NOWHERE;
+#endif
+        }
+        HAND_ON(k + 1)
       }
-      if (i0 == j0) {
-        UNROLL for (uint a = 0; a < 4; ++a) own[a][a] = 0;
-#if PATHS
-        UNROLL for (uint a = 0; a < 4; ++a) before[a][a] = NOWHERE;
-#endif
-      }
-      HAND_ON(k + 1)
     }
   }
-  UNROLL for (uint a = 0; a < 4; ++a) UNROLL for (uint b = 0; b < 4; ++b) {
-    if (i0 + a < size && j0 + b < size) {
-      mine[(ulong)a * stride + b] = own[a][b];
+  FOR_PARTS {
+    PLACE
+    UNROLL for (uint a = 0; a < 4; ++a) UNROLL for (uint b = 0; b < 4; ++b) {
+      if (i0 + a < size && j0 + b < size) {
+        d[AT(a, b)] = own[e][a][b];
 #if PATHS
-      my_paths[(ulong)a * stride + b] = before[a][b];
+        paths[AT(a, b)] = before[e][a][b];
 #endif
+      }
     }
   }
 }

@@ -18,16 +18,14 @@ Value answer_of(const Query& query, Value otherwise) {
   }
 }
 
-// `demands`: the kernel was compiled for one size.
-GroupLimits limits_of(const cl::Kernel& kernel, bool demands, const cl::Device& device,
-                      const Device& facts) {
+GroupLimits limits_of(const cl::Kernel& kernel, const cl::Device& device, const Device& facts) {
   GroupLimits limits;
   if (facts.max_work_group > 0) limits.all = facts.max_work_group;
   const std::size_t own = answer_of(
       [&] { return kernel.getWorkGroupInfo<CL_KERNEL_WORK_GROUP_SIZE>(device); }, limits.all);
-  // NVIDIA answers 256 for a kernel that demands 512, and runs it.
-  const bool is_true = !demands || !facts.compute_capability;
-  if (own > 0 && is_true) limits.all = std::min(limits.all, own);
+  // NVIDIA answers 256 for a kernel that demands 512, and runs it. Groups of 256 fit whatever the
+  // kernel, as a work-item has at most 255 of 65,536 registers.
+  if (own > 0 && !facts.compute_capability) limits.all = std::min(limits.all, own);
   using Sizes = std::vector<cl::size_type>;
   const auto sizes =
       answer_of<Sizes>([&] { return device.getInfo<CL_DEVICE_MAX_WORK_ITEM_SIZES>(); }, Sizes{});
@@ -58,14 +56,16 @@ std::unique_ptr<ClKernel> kernel_with_limits(cl::Kernel object, const std::strin
       [&] { return object.getWorkGroupInfo<CL_KERNEL_COMPILE_WORK_GROUP_SIZE>(device); }, Sizes{});
   const std::array<std::size_t, 3> group{demanded[0], demanded[1], demanded[2]};
   const bool demands = group[0] != 0;
-  const GroupLimits limits = limits_of(object, demands, device, facts);
+  const GroupLimits limits = limits_of(object, device, facts);
   const auto refuse = [&](const std::string& what) {
     throw Error(ErrorKind::unsupported, fmt::format("kernel {} of {} {}", name, file, what));
   };
   if (demands && !limits.allow(group))
     refuse(fmt::format("needs work-groups of {} work-items; it can have up to {}", size_text(group),
                        limits.all));
-  if (const Bytes local = local_bytes_of(object, device); local > facts.local_memory)
+  // NVIDIA's compiler refuses such kernels itself, and its figure may include what it reserves.
+  if (const Bytes local = facts.compute_capability ? 0 : local_bytes_of(object, device);
+      local > facts.local_memory)
     refuse(fmt::format("needs {} bytes of local memory; it can have up to {}", local,
                        facts.local_memory));
   return std::make_unique<ClKernel>(std::move(object), name, limits, demands);

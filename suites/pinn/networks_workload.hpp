@@ -45,6 +45,11 @@ class NetworksWorkload : public CheckpointedWorkload<Problem>, public Tunable {
   auto make_by_way(const DeviceTraits& device, const Make& make) const {
     std::vector<Way> all = ways(device, training(0));
     all.insert(all.begin(), Way(named_or_first(all, &Way::name, preferred(device))));
+    if (device.nvidia) {  // its compiler may refuse the inline assembly
+      DeviceTraits plain = device;
+      plain.nvidia = false;
+      for (Way& way : ways(plain, training(0))) all.push_back(std::move(way));
+    }
     return make_first_suited(all, make);
   }
   const Solution& solution() const;

@@ -3,35 +3,38 @@
 #include <algorithm>
 
 #include "suites/common/build_option.hpp"
+#include "suites/common/group_limits.hpp"
 #include "suites/common/product_program.hpp"
 
 namespace mgpu::tropical {
-namespace {
-
-constexpr std::size_t close_columns = 64;  // COLUMNS of tropical_close.cl
-
-}  // namespace
-
 PathsProgram::PathsProgram(PathsWorkload& workload, DeviceResources& device, Mode mode,
                            Kernels kernels)
     : PartitionedProgram(workload, mode, device.peer()),
       blocks_(workload.blocks()),
       kernels_(std::move(kernels)),
-      group_(blocks_.inner == 64 ? 256 : 64),
-      parts_(blocks_.inner == 64 ? 4 : 1),
       panel_(workload.panels(), device, blocks_.panel_bytes(), 1) {
-  const std::string options = define("T", blocks_.inner) + define("GROUP", group_) +
-                              define("PARTS", parts_) + define("PATHS", problem_.paths) +
-                              define("INT32", problem_.integers) +
-                              define("MAXIMUM", problem_.maximum) + define("ORDERED", 0) +
-                              (device.traits().cpu ? " -DROLLED" : "");
-  const auto kernel = [&](const char* name) {
-    return device.kernel("tropical_close.cl", name, options);
-  };
-  begin_ = kernel("begin");
-  copy_rows_ = kernel("copy_rows");
-  close_block_ = kernel("close_block");
-  close_rows_ = kernel("close_rows");
+  // Both closing kernels have as many work-items: one per 4 x 4 elements of the inner block, or
+  // fewer.
+  make_first_suited(halves_of(blocks_.inner * blocks_.inner / 16), [&](std::size_t group) {
+    constexpr std::size_t most_columns = 64;
+    group_ = group;
+    parts_ = std::max<std::size_t>(group / most_columns, 1);
+    close_columns_ = std::min(group, most_columns);
+    const std::string options =
+        define("T", blocks_.inner) + define("GROUP", group_) + define("PARTS", parts_) +
+        define("PATHS", problem_.paths) + define("INT32", problem_.integers) +
+        define("MAXIMUM", problem_.maximum) + define("ORDERED", 0) +
+        (device.traits().cpu ? " -DROLLED" : "") +
+        (close_columns_ < most_columns ? define("COLUMNS", close_columns_) : "");
+    const auto kernel = [&](const char* name) {
+      return device.kernel("tropical_close.cl", name, options);
+    };
+    begin_ = kernel("begin");
+    copy_rows_ = kernel("copy_rows");
+    close_block_ = kernel("close_block");
+    close_rows_ = kernel("close_rows");
+    return true;
+  });
   const Bytes state = blocks_.state_bytes();
   if (mode_ == Mode::resident) initial_ = device.allocate(state);
   state_ = device.allocate(state);
@@ -186,7 +189,7 @@ void PathsProgram::close(std::uint64_t block, Stream& stream) {
     const std::uint64_t size = std::min(blocks_.inner, end - by);
     stream.launch(*close_block_, grid_of(group_, group_),
                   {state_.get(), &paths(), u32(row + by - first), u32(by), u32(size), u32(stride)});
-    stream.launch(*close_rows_, grid_of(stride * parts_, close_columns * parts_),
+    stream.launch(*close_rows_, grid_of(stride * parts_, close_columns_ * parts_),
                   {state_.get(), &paths(), &rows, &rows_paths, u32(row + by - first), u32(by),
                    u32(size), u32(stride)});
     if (at_once) break;

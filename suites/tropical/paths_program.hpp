@@ -52,8 +52,9 @@ class PathsProgram final : public PartitionedProgram<PathsWorkload> {
   const Blocks& blocks_;
   const Kernels kernels_;
   std::unique_ptr<Kernel> begin_, copy_rows_, close_block_, close_rows_;
-  std::size_t group_;  // work-items of close_block
-  std::size_t parts_;  // parts of a block's rows, with a work-item each
+  std::size_t group_ = 1;          // work-items of close_block
+  std::size_t parts_ = 1;          // parts of a block's rows, with a work-item each
+  std::size_t close_columns_ = 1;  // columns of a work-group of close_rows
   std::unique_ptr<Buffer> initial_, state_, paths_;
   std::unique_ptr<Buffer> order_;  // first vertex of each item
   const Ring panel_;

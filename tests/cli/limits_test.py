@@ -11,8 +11,7 @@ from binary import Case, mgpu, thorough
 from suites_test import SHAPES
 
 # Kernels with a fixed demand: suite, largest work-group, and the demand that is named.
-DEMANDS = {("tropical", 4): "64", ("tropical", 8): "64", ("tropical", 16): "64",
-           ("pinn", 4): "1 x 8"}
+DEMANDS = {("pinn", 4): "1 x 8"}
 
 
 class Limits(Case):
@@ -38,7 +37,7 @@ class Limits(Case):
 def test_of(suite, most):
     def test(self):
         self.assert_ends(suite, most)
-    quick = (suite, most) in {("geometric", 8), ("merkle", 4), ("pinn", 4)}
+    quick = (suite, most) in {("geometric", 8), ("tropical", 4), ("pinn", 4)}
     return test if quick else thorough(test)
 
 
