@@ -433,7 +433,7 @@ Lie::Limits Lie::limits(const std::string& kernel) const {
 
 std::string Lie::prelude() const {
   std::vector<std::string> words = refused_words;
-  std::string text = macro.empty() ? "" : "#define " + macro + "\n";
+  std::string text;
   if (!has("cl_khr_fp64")) {
     text += "#undef cl_khr_fp64\n#undef __opencl_c_fp64\n";
     words.push_back("double");

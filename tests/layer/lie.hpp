@@ -67,7 +67,6 @@ struct Lie {
   std::map<cl_platform_info, Answer> platform;
   std::vector<Limits> kernels;
   std::vector<std::string> accepted_options, refused_options, refused_words;
-  std::string macro;     // of the script; empty: none
   std::string stamps;    // empty: as they are
   unsigned version = 0;  // 12: OpenCL 1.2
 };

@@ -266,10 +266,6 @@ TEST_CASE("compilers refuse options and words, and know options that the real on
   CHECK(refused.first == CL_INVALID_BUILD_OPTIONS);
   CHECK(refused.second == "error: unknown build option -cl-mad-enable");
   CHECK(build(rig, with_asm, "").first == CL_BUILD_PROGRAM_FAILURE);
-  const char* with_macro = "#ifndef ROLLED\n#error unrolled\n#endif\nkernel void k() {}";
-  CHECK(build(rig, with_macro, "").first == CL_BUILD_PROGRAM_FAILURE);
-  const Rig defining((file.script() + " define=ROLLED").c_str());
-  CHECK(build(defining, with_macro, "").first == CL_SUCCESS);
 }
 
 TEST_CASE("queues, sub-devices, contexts and builds are refused where the file says so") {

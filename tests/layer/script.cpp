@@ -100,16 +100,8 @@ Script::Rule Script::read_rule(std::string_view text, std::size_t above) {
     if (equals == std::string::npos) refuse("\"" + word + "\" is not key=value");
     read_word(rule, word.substr(0, equals), word.substr(equals + 1));
   }
-  if (!rule.lie && !rule.macro.empty())
-    refuse("\"" + std::string(text) + "\": define= without be=");
-  if (rule.lie && split(text, " \t").size() >
-                      1u + (rule.device != "*" ? 1u : 0u) + (rule.macro.empty() ? 0u : 1u))
-    refuse("\"" + std::string(text) + "\": be= goes with device= and define= only");
-  if (!rule.macro.empty()) {
-    auto lie = std::make_shared<Lie>(*rule.lie);
-    lie->macro = rule.macro;
-    rule.lie = std::move(lie);
-  }
+  if (rule.lie && split(text, " \t").size() > (rule.device == "*" ? 1 : 2))
+    refuse("\"" + std::string(text) + "\": be= goes with device= only");
   if (rule.lie) return rule;
   if (rule.after && (*rule.after < 1 || *rule.after > above))
     refuse("after= names no rule above it: \"" + std::string(text) + "\"");
@@ -147,7 +139,6 @@ void Script::read_word(Rule& rule, const std::string& key, const std::string& va
   static const std::map<std::string, Read> keys = {
       {"device", to(&Rule::device)},
       {"kernel", to(&Rule::kernel)},
-      {"define", to(&Rule::macro)},
       {"min", to(&Rule::min)},
       {"max", to(&Rule::max)},
       {"nth", to(&Rule::nth)},

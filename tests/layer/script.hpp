@@ -45,12 +45,8 @@
 //                                made
 //                 note           only a line in the log
 //   be=FILE       the device pretends to be the one that a file of facts describes: a path, or the
-//                 name of a file in tests/layer/devices without ".toml". Goes with device= and
-//                 define= only, and is also true of sub-devices. The first rule with be= for a
-//                 device decides.
-//   define=NAME   with be=: defines this macro in all programs of the device, such as one that
-//   makes
-//                 PoCL compile loops in place of what a GPU's compiler unrolls
+//                 name of a file in tests/layer/devices without ".toml". Goes with device= only,
+//                 and is also true of sub-devices. The first rule with be= for a device decides.
 //
 // A device that pretends answers queries by its file (lie.hpp describes it) and enforces what they
 // claim: work-group sizes of the device and of each kernel (CL_INVALID_WORK_GROUP_SIZE,
@@ -137,7 +133,7 @@ class Script {
 
  private:
   struct Rule {
-    std::string device = "*", kernel, file, macro, action_text;
+    std::string device = "*", kernel, file, action_text;
     std::vector<std::string> calls{"any"};
     std::size_t min = 0, max = SIZE_MAX;
     std::uint64_t nth = 0, from = 0, every = 0, seed = 1, times = UINT64_MAX, fired = 0;

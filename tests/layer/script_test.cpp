@@ -92,9 +92,7 @@ TEST_CASE("a script that means nothing is refused") {
                            "after=1 do=hang",
                            "be=nobody",
                            "be=rx7900 do=hang",
-                           "device=0:0 nth=1 be=rx7900",
-                           "define=X",
-                           "define=X do=hang"}) {
+                           "device=0:0 nth=1 be=rx7900"}) {
     CAPTURE(text);
     CHECK_THROWS_AS(fault::Script().read(text, ""), std::invalid_argument);
   }
