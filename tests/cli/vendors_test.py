@@ -9,6 +9,8 @@ them: PoCL compiles a GPU's kernels for seconds, and keeps them in POCL_CACHE_DI
 import json
 import os
 import tomllib
+import unittest
+from pathlib import Path
 
 import binary
 from binary import Case, ROOT, mgpu, thorough
@@ -16,13 +18,16 @@ from suites_test import SHAPES
 
 DEVICES = {file.stem: tomllib.loads(file.read_text())
            for file in sorted((ROOT / "tests/layer/devices").glob("*.toml"))}
+POCL = Path("/etc/OpenCL/vendors/pocl.icd")
 RUNS = {suite: [suite, *shape[:shape.index("-s")]] for suite, shape in SHAPES.items()}
 QUICK = {("merkle", "rx7900-clover"), ("merkle", "fpga-emulator")}  # and two that share a set
 LOST = ("is lost", "disabled", "hung", "no answer", "not calibrated")
 
 
 def pretending(script, **more):
-    return {"OPENCL_LAYERS": os.environ["MGPU_FAULT_LAYER"], "MGPU_FAULT_SCRIPT": script, **more}
+    """Returns variables with which PoCL is the only platform, and its devices pretend."""
+    return {"OPENCL_LAYERS": os.environ["MGPU_FAULT_LAYER"], "MGPU_FAULT_SCRIPT": script,
+            "OCL_ICD_VENDORS": str(POCL), **more}
 
 
 def expected_of(device, suite):
@@ -30,6 +35,7 @@ def expected_of(device, suite):
     return table.get(suite, table.get("all"))
 
 
+@unittest.skipUnless(POCL.exists(), "needs PoCL (package pocl-opencl-icd)")
 class Vendors(Case):
     def assert_ends(self, result, expected, file, devices=1):
         """Checks a run's exit code and the verdict of each of its cases."""
