@@ -35,6 +35,8 @@ struct Device {
   bool host_unified_memory = false, fp64 = false, virtualised = false;
   bool fp32_denormals = true;      // not recorded: only verification uses it
   std::optional<std::string> pci;  // "0000:1a:00.0"
+  // The host's NUMA node that it is attached to; none: there is one only, or it is not known.
+  std::optional<std::uint32_t> numa_node;
   std::optional<std::string> uuid;  // lower-case hex with dashes, no prefix
   std::vector<std::string> extensions;
   std::optional<DeviceNode> node;  // none: the run has one node
