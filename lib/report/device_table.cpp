@@ -81,7 +81,7 @@ std::string device_table(std::span<const Device> devices, const TableStyle& styl
       {"type", "", false, 70, false},    {"name", "", false, 0, true},
       {"memory", "", true, 60, false},   {"units", "", true, 50, false},
       {"clock", "MHz", true, 40, false}, {"score", "0-100", true, 80, false},
-      {"pci", "", false, 45, false},     {"numa", "", true, 25, false},
+      {"pci", "", false, 45, false},     {"numa", "", true, 10, false},
       {"platform", "", false, 30, true}, {"driver", "", false, 20, true}};
   if (std::any_of(measured.begin(), measured.end(),
                   [](const auto& device) { return device.has_value(); })) {
