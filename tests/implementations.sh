@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs the program on every OpenCL implementation for CPUs that is installed: the overview of all
 # suites on PoCL, on rusticl (llvmpipe), and on both in one set, and one suite under Oclgrind. An
-# implementation that is not installed is skipped. Takes 10 min on two cores.
+# implementation that is not installed is skipped. Takes 10 to 20 min on two cores.
 # Usage: implementations.sh [PROGRAM] [NAME...]    PROGRAM: build/release/mgpu-bench;
 #                                                  NAME: pocl, rusticl, both, oclgrind (all)
 #        apt-get install pocl-opencl-icd mesa-opencl-icd oclgrind   (Debian 13 has no oclgrind)
