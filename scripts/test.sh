@@ -7,7 +7,8 @@
 #   --sanitizers  the unit tests under the address and undefined-behaviour sanitizers, and those of
 #                 threads under the thread sanitizer
 #   --thorough    before a release: both, with all tests in other shapes, types, sizes and numbers
-#                 of devices (tests read MGPU_THOROUGH=1), microbenchmarks, and the build on Debian 13
+#                 of devices (tests read MGPU_THOROUGH=1), microbenchmarks, the overview on every
+#                 OpenCL implementation that is installed, and build and overview on Debian 13
 set -euo pipefail
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
@@ -36,6 +37,8 @@ test_release() {
     export MGPU_THOROUGH=1
     cmake --build --preset release
     run_tests release
+    echo "== other OpenCL implementations"
+    tests/implementations.sh build/release/mgpu-bench
   else
     unset MGPU_THOROUGH
     cmake --build --preset release --target test_programs
@@ -65,8 +68,9 @@ test_sanitizers() {
 [[ $what == --sanitizers ]] || test_release
 [[ -z $what ]] || test_sanitizers
 if [[ $what == --thorough ]]; then
-  echo "== Debian 13: the documented build"
+  echo "== Debian 13: the documented build; PoCL 6, rusticl, and both in one set"
   scripts/ci/on_debian.sh trixie "scripts/setup.sh && cmake --preset release -DMGPU_TESTS=OFF &&
-    cmake --build --preset release"
+    cmake --build --preset release && apt-get install -y -qq --no-install-recommends \
+    pocl-opencl-icd mesa-opencl-icd && tests/implementations.sh"
 fi
 echo "== all passed in $((SECONDS / 60)) min $((SECONDS % 60)) s"

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "lib/base/numa.hpp"
 #include "lib/cluster/download_memory.hpp"
 #include "lib/exec/leak.hpp"
 
@@ -70,6 +71,8 @@ struct ServedDevice::State {
   }
 
   void run() {
+    CpuBinding binding;
+    binding.to(device->resources().traits().near_cpus);
     while (!closing) {
       const std::uint64_t epoch = device->notifier().epoch();
       bool progress = false;

@@ -41,6 +41,7 @@ void write(Writer& out, const Device& d) {
   out.put(d.has_parts).put(d.score);
   write_optional(out, d.compute_capability);
   write_text(out, d.pci);
+  write_optional(out, d.numa_node);
   write_text(out, d.uuid);
   out.put(std::uint64_t{d.extensions.size()});
   for (const std::string& extension : d.extensions) out.text(extension);
@@ -69,6 +70,7 @@ Device read_device(Reader& in) {
   d.score = in.get<double>();
   d.compute_capability = read_optional<std::uint32_t>(in);
   d.pci = read_text(in);
+  d.numa_node = read_optional<std::uint32_t>(in);
   d.uuid = read_text(in);
   d.extensions.resize(in.count());
   for (std::string& extension : d.extensions) extension = in.text();

@@ -40,6 +40,8 @@ struct Device {
   bool has_parts = true;                // not recorded: it can be split into sub-devices
   std::optional<std::string> pci;       // "0000:1a:00.0"
   std::optional<std::string> uuid;      // lower-case hex with dashes, no prefix
+  // The host's NUMA node that it is attached to; none: there is one only, or it is not known.
+  std::optional<std::uint32_t> numa_node;
   std::vector<std::string> extensions;
   std::optional<DeviceNode> node;  // none: the run has one node
   double score = 0;                // static score 0-100: lib/device/score.hpp

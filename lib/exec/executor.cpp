@@ -14,6 +14,7 @@
 #include <sys/prctl.h>
 #endif
 
+#include "lib/base/numa.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/exec/driver_call.hpp"
 
@@ -260,6 +261,7 @@ void Executor::watch(Sample& sample, std::size_t first, const SampleRequest& req
 void Executor::ThreadPool::serve(std::size_t index) {
   make_sleeps_precise();
   std::uint64_t seen = 0;  // last generation that this thread served
+  CpuBinding binding;
   for (;;) {
     std::shared_ptr<Sample> mine;
     DeviceWorker* worker = nullptr;
@@ -276,6 +278,7 @@ void Executor::ThreadPool::serve(std::size_t index) {
       begins = first == 0;
     }
     if (worker == nullptr) continue;
+    binding.to(worker->near_cpus());
     // All workers start together. The last thread to wake starts the clock: any other thread might
     // have to wait for a core first.
     if (ready.fetch_add(1, std::memory_order_acq_rel) + 1 == all) {

@@ -32,6 +32,11 @@ class DeviceWorker {
   // Tells whether the sample is over for this worker and none of its commands is under way.
   bool left() const { return stage_ == Stage::left; }
 
+  // Returns the cores that the driving thread shall run on; empty: any.
+  const std::vector<std::uint32_t>& near_cpus() const {
+    return run_.participants[self_.value].device->resources().traits().near_cpus;
+  }
+
   // Adds what the device has done so far. Called from any thread, without the lock of the run.
   void add_to(LiveSample& live) const;
 

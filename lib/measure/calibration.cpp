@@ -17,9 +17,11 @@ namespace {
 constexpr Nanos kLongEnough = std::chrono::milliseconds(2);
 // Time to wake a GPU: after idling it needs some milliseconds to reach its clock.
 constexpr Nanos kWakeUp = std::chrono::milliseconds(60);
-// Limits for very slow devices, such as simulated ones.
-constexpr Nanos kLongestCopy = std::chrono::milliseconds(500), kLongTries = std::chrono::seconds(1);
-constexpr unsigned kLaunches = 50, kTogether = 200;
+// Limits for very slow devices, such as simulated ones: a small trial shows how much of the usual
+// work fits into the first.
+constexpr Nanos kLongest = std::chrono::milliseconds(250), kLongTries = std::chrono::seconds(1);
+constexpr Bytes kTrialCopy = Bytes{64} << 10, kTrialTransfer = Bytes{1} << 20;
+constexpr unsigned kLaunches = 50, kTogether = 200, kFewLaunches = 4;
 
 class DeviceCalibration {
  public:
@@ -30,19 +32,21 @@ class DeviceCalibration {
     // CPUs get many groups, so that a core that is late does fewer of them. 2048 work-items per
     // unit fill today's GPUs.
     groups_ = std::max(1u, traits_.compute_units) * (traits_.cpu ? 16u : 8u);
-    options_ =
-        "-DFLOATS=" + vector_type("float", lanes_) + " -DUINTS=" + vector_type("uint", lanes_);
-    if (traits_.fp64) options_ += " -DDOUBLES=" + vector_type("double", std::max(1u, lanes_ / 2));
-    if (traits_.cpu) options_ += " -DLINEAR";
   }
 
   Capability measure() {
     Capability measured;
-    const unsigned doubles = std::max(1u, lanes_ / 2);
     try {
-      if (!traits_.cpu) wake_up();
+      if (!traits_.cpu) {
+        limit_groups();
+        wake_up();
+      }
       measured.fp32_flops = arithmetic("fp32", lanes_, 4, {0.999f, 0.001f});
-      if (traits_.fp64) measured.fp64_flops = arithmetic("fp64", doubles, 8, {0.999, 0.001});
+      // Some chips start twice as many if two are packed into one instruction.
+      if (!traits_.cpu && !traits_.nvidia)
+        measured.fp32_flops =
+            std::max(measured.fp32_flops, arithmetic("fp32", 2, 4, {0.999f, 0.001f}));
+      if (traits_.fp64) measured.fp64_flops = arithmetic("fp64", lanes_, 8, {0.999, 0.001});
       measured.int32_ops = arithmetic("int32", lanes_, 4, {std::uint32_t{12345}});
       measured.memory_bytes_per_s = copy();
       transfers(measured);
@@ -65,8 +69,13 @@ class DeviceCalibration {
     return lanes == 1 ? scalar : scalar + std::to_string(lanes);
   }
 
-  Kernel& kernel(std::string_view entry) {
-    return holdings_.add(device_.resources().kernel(kCalibrationKernels, entry, options_));
+  // Returns a kernel for vectors of as many 32-bit lanes.
+  Kernel& kernel(std::string_view entry, unsigned lanes) {
+    std::string options =
+        "-DFLOATS=" + vector_type("float", lanes) + " -DUINTS=" + vector_type("uint", lanes);
+    if (traits_.fp64) options += " -DDOUBLES=" + vector_type("double", std::max(1u, lanes / 2));
+    if (traits_.cpu) options += " -DLINEAR";
+    return holdings_.add(device_.resources().kernel(kCalibrationKernels, entry, options));
   }
   Buffer& buffer(Bytes size) { return holdings_.add(device_.resources().allocate(size)); }
 
@@ -115,10 +124,11 @@ class DeviceCalibration {
       device_.stream().launch(object, grid, {&out, loops, numbers[0], numbers[1]});
   }
 
-  // Returns the operations per second of a kernel of multiply-adds, with `lanes` of `size` bytes
-  // per work-item.
-  double arithmetic(std::string_view entry, unsigned lanes, Bytes size, const Arguments& numbers) {
-    Kernel& object = kernel(entry);
+  // Returns the operations per second of a kernel of multiply-adds on numbers of `size` bytes, of
+  // which a work-item has as many as there are `words` of 4 bytes, or one.
+  double arithmetic(std::string_view entry, unsigned words, Bytes size, const Arguments& numbers) {
+    Kernel& object = kernel(entry, words);
+    const Bytes lanes = std::max<Bytes>(1, words * sizeof(float) / size);
     Buffer& out = buffer(groups_ * group_ * lanes * size);
     const auto seconds_of = [&](std::uint32_t loops) {
       return device_seconds([&] { enqueue_arithmetic(object, out, loops, numbers); });
@@ -134,12 +144,26 @@ class DeviceCalibration {
     }
     const double spent = best([&] { return seconds_of(loops); });
     holdings_.clear();
-    return 2.0 * kCalibrationMultiplyAdds * loops * lanes * static_cast<double>(groups_ * group_) /
+    return 2.0 * kCalibrationMultiplyAdds * loops * static_cast<double>(lanes * groups_ * group_) /
            spent;
   }
 
+  // Leaves as many groups as take kLongest.
+  void limit_groups() {
+    Kernel& object = kernel("fp32", lanes_);
+    Buffer& out = buffer(groups_ * group_ * lanes_ * sizeof(float));
+    const std::size_t all = std::exchange(groups_, 1);
+    const auto once = [&] {
+      return device_seconds([&] { enqueue_arithmetic(object, out, 1, {0.999f, 0.001f}); });
+    };
+    once();  // some drivers compile here
+    groups_ = static_cast<std::size_t>(
+        std::clamp(seconds(kLongest) / std::max(once(), 1e-9), 1.0, static_cast<double>(all)));
+    holdings_.clear();
+  }
+
   void wake_up() {
-    Kernel& object = kernel("fp32");
+    Kernel& object = kernel("fp32", lanes_);
     Buffer& out = buffer(groups_ * group_ * lanes_ * sizeof(float));
     const Nanos begin = backend_.now();
     for (std::uint32_t loops = 1; backend_.now() - begin < kWakeUp;
@@ -150,14 +174,25 @@ class DeviceCalibration {
 
   // Returns the bytes read and written per second. The buffers are far larger than caches: 2 x 64
   // MiB, on GPUs 2 x 1 GiB (half a millisecond at 4 TB/s), but at most an eighth of the free memory
-  // and what is copied in kLongestCopy.
+  // and what is copied in kLongest.
   double copy() {
     const Bytes least = Bytes{1} << 20, most = Bytes{traits_.cpu ? 64u : 1024u} << 20;
     const Bytes room =
         std::clamp(std::min(traits_.max_allocation, device_.free_memory() / 8), least, most);
-    const double bytes = copy_rate(least) * seconds(kLongestCopy) / 2;
-    return copy_rate(bytes < static_cast<double>(room) ? std::max(least, static_cast<Bytes>(bytes))
-                                                       : room);
+    Bytes size = kTrialCopy;
+    double rate = copy_rate(size);
+    for (;;) {
+      const Bytes next = fitting(rate / 2, size, room);
+      if (next < 2 * size) return rate;
+      size = next;
+      rate = copy_rate(size);
+    }
+  }
+
+  // Returns how many bytes are moved in kLongest at this rate: from `least` to `most`.
+  static Bytes fitting(double bytes_per_s, Bytes least, Bytes most) {
+    return static_cast<Bytes>(std::clamp(bytes_per_s * seconds(kLongest),
+                                         static_cast<double>(least), static_cast<double>(most)));
   }
 
   double copy_rate(Bytes room) {
@@ -169,7 +204,7 @@ class DeviceCalibration {
         static_cast<std::uint32_t>(std::max<Bytes>(room / (items * element) / 4 * 4, 4));
     const Bytes size = items * each * element;
     Buffer &one = buffer(size), &other = buffer(size);
-    Kernel& object = kernel("copy");
+    Kernel& object = kernel("copy", lanes_);
     const Grid grid = grid_of(object, items, std::min<std::size_t>(group_, items));
     const auto seconds_of = [&](Buffer& from, Buffer& to) {
       return device_seconds([&] { device_.stream().launch(object, grid, {&from, &to, each}); });
@@ -184,16 +219,20 @@ class DeviceCalibration {
   }
 
   double transfer_rate(Buffer& there, std::span<std::byte> memory, bool up) {
-    const auto once = [&] {
+    const auto seconds_of = [&](std::span<std::byte> piece) {
       return seconds(host_time([&] {
         if (up)
-          device_.stream().upload(there, 0, memory);
+          device_.stream().upload(there, 0, piece);
         else
-          device_.stream().download(there, 0, memory);
+          device_.stream().download(there, 0, piece);
       }));
     };
-    once();  // the first use allocates and maps
-    return static_cast<double>(memory.size()) / best(once);
+    const auto trial = memory.first(std::min<Bytes>(memory.size(), kTrialTransfer));
+    seconds_of(trial);  // the first use allocates and maps
+    const double trial_rate = static_cast<double>(trial.size()) / std::max(seconds_of(trial), 1e-9);
+    const auto piece = memory.first(fitting(trial_rate, trial.size(), memory.size()));
+    seconds_of(piece);
+    return static_cast<double>(piece.size()) / best([&] { return seconds_of(piece); });
   }
 
   void transfers(Capability& measured) {
@@ -213,7 +252,7 @@ class DeviceCalibration {
   }
 
   void launches(Capability& measured) {
-    Kernel& object = kernel("nothing");
+    Kernel& object = kernel("nothing", lanes_);
     const Grid grid = grid_of(object, group_, group_);
     const auto launch = [&](unsigned count) {
       return host_time([&] {
@@ -221,10 +260,17 @@ class DeviceCalibration {
           device_.stream().launch(object, grid, {std::uint32_t{0}});
       });
     };
-    launch(kTogether);
+    launch(1);  // some drivers compile here
+    const double fit = seconds(kLongest) / std::max(seconds(launch(1)), 1e-9);
+    const auto fitting_launches = [&](unsigned most) {
+      return static_cast<unsigned>(
+          std::clamp(fit, static_cast<double>(kFewLaunches), static_cast<double>(most)));
+    };
+    const unsigned count = fitting_launches(kTogether);
+    launch(count);
     std::vector<Nanos> alone, together;
-    for (unsigned i = 0; i < kLaunches; ++i) alone.push_back(launch(1));
-    for (unsigned i = 0; i < kLeastTries; ++i) together.push_back(launch(kTogether) / kTogether);
+    for (unsigned i = fitting_launches(kLaunches); i > 0; --i) alone.push_back(launch(1));
+    for (unsigned i = 0; i < kLeastTries; ++i) together.push_back(launch(count) / count);
     measured.launch = std::max(summarise(alone).median, Nanos{1});
     measured.next_launch = std::max(summarise(together).median, Nanos{1});
   }

@@ -128,12 +128,12 @@ std::vector<WatchedThing> find_telemetry(std::span<const Device> devices,
       thing.reader = make_nvml_source(*nvml, gpu);
     } else if (device.pci && (thing.reader = make_sysfs_source(places.root, *device.pci))) {
       thing.source = "sysfs";
+      thing.reason = missing_figures(*thing.reader);
     } else {
       thing.reason = std::string(nvml != nullptr ? "NVML does not know it" : "there is no NVML") +
                      (device.pci ? ", and sysfs has no figures of " + *device.pci
                                  : ", and it has no PCI address to find it in sysfs by");
     }
-    if (thing.reader) thing.reason = missing_figures(*thing.reader);
     things.push_back(std::move(thing));
   }
   return things;

@@ -29,7 +29,7 @@ struct WatchedThing {
   // "NVML", "sysfs", "procfs, sysfs", or "host" for a CPU, whose figures are the host's; empty:
   // none, see `reason`.
   std::string source;
-  // Why there is no source, or what the source does not tell: "no clock, energy counter".
+  // Why there is no source, or what sysfs does not report: "no clock, energy counter".
   std::string reason;
   std::unique_ptr<TelemetrySource> reader;  // null: it has no figures of its own
   unsigned every = 1;                       // it is read at every N-th reading

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "lib/base/error.hpp"
+#include "lib/base/numa.hpp"
 #include "lib/exec/driver_call.hpp"
 #include "lib/workload/first_error.hpp"
 
@@ -221,6 +222,8 @@ void Together::serve(ThreadPool& thread_pool, std::size_t index) {
   const DeviceIndex self = thread_pool.who[index];
   OpenDevice& device = *devices_[self.value];
   thread_pool.watches[index].begin();
+  CpuBinding binding;
+  binding.to(device.resources().traits().near_cpus);
   const WaitPolicy look = ThreadPool::is_cpu(device) ? WaitPolicy::sleep : WaitPolicy::spin;
   try {
     while (thread_pool.series.goes_on() && thread_pool.barrier.meet([] {})) {

@@ -7,6 +7,7 @@
 #include <sstream>
 #include <utility>
 
+#include "lib/base/numa.hpp"
 #include "lib/device/score.hpp"
 
 namespace mgpu {
@@ -155,6 +156,7 @@ Device describe(const cl::Device& device, const std::string& id) {
     if (major && minor) facts.compute_capability = *major * 10 + *minor;
   }
   facts.pci = pci_address(device);
+  if (facts.pci && !facts.is_cpu()) facts.numa_node = numa_node_of(*facts.pci);
   facts.uuid = uuid_of(device, extensions);
   facts.score = static_score(facts);
   return facts;

@@ -6,6 +6,7 @@
 #include <tuple>
 #include <utility>
 
+#include "lib/base/numa.hpp"
 #include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
 #include "lib/opencl/cl_describe.hpp"
@@ -88,6 +89,7 @@ ClDevice::ClDevice(Backend& backend, const Device& facts, const Handicap& handic
       pool_(std::move(pool)) {
   try {
     traits_.held = handicap.stalls();
+    if (facts_.numa_node) traits_.near_cpus = cpus_of_node(*facts_.numa_node);
     state_->memory.keep(handicap.keeps_freed);
     open(handicap, std::move(pinned));
   } catch (const cl::Error& error) {
@@ -120,6 +122,7 @@ void ClDevice::open(const Handicap& handicap, std::shared_ptr<const PinnedRanges
   // microseconds late.
   if (!facts_.is_cpu() && handicap.slows_always())
     slow_down_.may_spin(context_, queues_[1], program(ClSpin::kFile, {}), wait);
+  const PreferredNode near(facts_.numa_node);  // staging memory is allocated here
   if (!facts_.is_cpu() && !facts_.host_unified_memory)
     staging_ = ClStaging(context_, queues_[0], std::move(pinned), wait);
 }

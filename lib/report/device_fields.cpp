@@ -154,6 +154,10 @@ const Description<Device>& description<Device>() {
        field_as<Real<0, 100>, &Device::score>("score", "static score, 0 to 100").in("1"),
        field<&Device::uuid>("uuid", "identity of the card; null: not reported"),
        field<&Device::pci>("pci", "PCI address; null: not reported"),
+       field<&Device::numa_node>("numa_node",
+                                 "NUMA node of its host near it, which its thread is bound to; "
+                                 "absent: the host has one, or does not say")
+           .if_any(),
        field<&Device::driver_version>("driver_version", "version of the driver"),
        field<&Device::device_version>("device_version", "OpenCL version of the device"),
        field<&Device::global_memory>("global_memory_bytes", "memory of the device"),

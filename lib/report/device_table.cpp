@@ -73,7 +73,7 @@ std::string device_table(std::span<const Device> devices, const TableStyle& styl
         {{std::to_string(k), d.id, std::string(to_string(d.type)), d.name,
           format_bytes(static_cast<double>(d.global_memory)), std::to_string(d.compute_units),
           std::to_string(d.clock_mhz), fmt::format("{:.1f}", d.score), d.pci.value_or("-"),
-          d.platform, d.driver_version},
+          d.numa_node ? std::to_string(*d.numa_node) : "-", d.platform, d.driver_version},
          ""});
   }
   std::vector<TextColumn> columns = {
@@ -81,8 +81,8 @@ std::string device_table(std::span<const Device> devices, const TableStyle& styl
       {"type", "", false, 70, false},    {"name", "", false, 0, true},
       {"memory", "", true, 60, false},   {"units", "", true, 50, false},
       {"clock", "MHz", true, 40, false}, {"score", "0-100", true, 80, false},
-      {"pci", "", false, 45, false},     {"platform", "", false, 30, true},
-      {"driver", "", false, 20, true}};
+      {"pci", "", false, 45, false},     {"numa", "", true, 10, false},
+      {"platform", "", false, 30, true}, {"driver", "", false, 20, true}};
   if (std::any_of(measured.begin(), measured.end(),
                   [](const auto& device) { return device.has_value(); })) {
     append({rate_column(measured, "fp32", "FLOP/s", &Capability::fp32_flops, 58),

@@ -983,7 +983,7 @@ const Description<WatchedRecord>& description<WatchedRecord>() {
            "NVML, sysfs, procfs; host: the host's figures are the device's; null: none, reason "
            "says why"),
        field_as<TextOrNull, &WatchedRecord::reason>(
-           "reason", "why there is no source, or what the source does not tell; null: neither")}};
+           "reason", "why there is no source, or what the source does not report; null: neither")}};
   return kWatched;
 }
 

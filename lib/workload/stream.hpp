@@ -186,6 +186,8 @@ struct DeviceTraits {
   bool held = false;
   // Memory for the buffers of a problem.
   Bytes usable_memory() const { return global_memory / 10 * 9; }
+  // The host's cores that are near it: its thread runs on them. Empty: any.
+  std::vector<std::uint32_t> near_cpus;
   bool fp64_tensor = false;  // multiplies small fp64 matrices at the rate of fp32 multiply-adds
 };
 

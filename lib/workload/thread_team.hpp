@@ -8,6 +8,7 @@
 #include <thread>
 #include <vector>
 
+#include "lib/base/numa.hpp"
 #include "lib/workload/first_error.hpp"
 
 namespace mgpu {
@@ -49,7 +50,11 @@ class ThreadTeam {
  private:
   void start() {
     try {
-      while (threads_.size() < helpers_) threads_.emplace_back([this] { help(); });
+      while (threads_.size() < helpers_)
+        threads_.emplace_back([this] {
+          unbind_inherited();
+          help();
+        });
       // The system cannot start more threads: the loops use those that there are.
     } catch (const std::system_error&) {
       others_ = threads_.size();

@@ -250,6 +250,43 @@ class Machine(Case):
         self.assertNotIn("POCL_AFFINITY", done.stderr)
 
 
+class OtherVendors(Case):
+    """Identity and facts of devices that PoCL pretends to be (tests/layer/devices)."""
+
+    def listed(self, script, **variables):
+        env = {"OPENCL_LAYERS": os.environ["MGPU_FAULT_LAYER"], "MGPU_FAULT_SCRIPT": script}
+        return json.loads(self.good("devices", "--json", env=env | variables).out)["devices"]
+
+    def test_amd_names_boards_and_pci_addresses_in_queries_of_its_own(self):
+        device, = self.listed("be=rx7900")
+        self.assertEqual((device["name"], device["isa"], device["pci"], device["uuid"]),
+                         ("Radeon RX 7900 XTX", "gfx1100", "0000:2d:00.0", None))
+
+    def test_a_uuid_that_is_a_version_is_none(self):
+        device, = self.listed("be=llvmpipe")
+        self.assertIsNone(device["uuid"])
+
+    def test_pocl_shows_devices_of_nvidia_that_are_not_its_drivers(self):
+        device, = self.listed("be=pocl-cuda")
+        self.assertIn("cl_nv_device_attribute_query", device["extensions"])
+        self.assertEqual((device["compute_capability"], device["pci"]), (None, "0000:da:00.0"))
+
+    def test_a_processor_without_sub_devices_is_offered_none(self):
+        env = {"OPENCL_LAYERS": os.environ["MGPU_FAULT_LAYER"], "MGPU_FAULT_SCRIPT": "be=llvmpipe"}
+        few = ("merkle", "-d", "cpu", "--size", 64, "-n", 1, "--mode", "resident")
+        result = self.good("run", *few, env=env)
+        self.assertIn("there is one device, 0:0", result.err)
+        self.assertNotIn("--sub-devices", result.err)
+        self.refused(("run", *few, "--sub-devices", 2), 2, "cannot be split", "expected: 1", env=env)
+
+    def test_devices_that_nothing_can_run_on_are_left_out(self):
+        for device, why in (("rx7900-clover", "it has OpenCL 1.1, which is below 1.2"),
+                            ("fpga-emulator", "it has no compiler for OpenCL C")):
+            env = {"OPENCL_LAYERS": os.environ["MGPU_FAULT_LAYER"],
+                   "MGPU_FAULT_SCRIPT": f"be={device}"}
+            self.refused(("devices",), 7, f"is left out: {why}", env=env)
+
+
 class NoLoader(Case):
     def test_without_an_opencl_loader_the_program_starts_and_says_so(self):
         (self.folder / "libOpenCL.so.1").write_text("no library")

@@ -192,6 +192,16 @@ class Links(Failing):
         self.assertEqual((result.code, older.read_text()), (5, "what was there"), result)
 
 
+    def test_host_memory_of_which_a_driver_has_a_copy_is_not_shared(self):
+        # The pattern of a trial is 4096 bytes.
+        _, document = self.faulty("call=clEnqueueWriteBuffer min=4096 max=4096 nth=1 times=1 "
+                                  "do=skip", "links", "--quick", "--sizes", "4KiB", devices=PARTS,
+                                  code=0)
+        note, = document["exchange_notes"]
+        self.assertIn("staged", note)
+        self.assertIn("what is written does not arrive", note)
+
+
 class Runs(Failing):
     def goes_on(self, script, *arguments, devices, failing, code=0, within=None):
         """Checks that the other device computes the failed one's work and is not blamed."""

@@ -88,6 +88,7 @@ struct FakeDevice {
   // Chooses failures; none: nothing fails. In real time it is called by the thread that drives the
   // device.
   FakeScript script{};
+  std::vector<std::uint32_t> near_cpus{};  // cores that its thread shall run on; empty: any
   Bytes most_shared = ~Bytes{0};  // largest piece of memory that it shares with other devices
 };
 

@@ -100,6 +100,7 @@ class OpenFake final : public OpenDevice, private DeviceResources, private FakeS
     traits_.local_memory = spec_.facts.local_memory;
     traits_.fp64 = spec_.facts.fp64;
     traits_.fp32_denormals = spec_.facts.fp32_denormals;
+    traits_.near_cpus = spec_.near_cpus;
   }
 
   DeviceResources& resources() override { return *this; }

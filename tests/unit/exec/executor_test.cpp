@@ -2,6 +2,8 @@
 #include "lib/exec/executor.hpp"
 
 #include <doctest/doctest.h>
+#include <sched.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <set>
@@ -123,6 +125,29 @@ TEST_CASE("the clock of a sample begins when every worker's thread is awake") {
   const RawSample sample = setup.run("equal");
   CHECK(sample.begin.count() >= awake);
 }
+
+#ifdef __linux__
+TEST_CASE("the thread of each device runs on the cores near it") {
+  cpu_set_t all;
+  REQUIRE(sched_getaffinity(getpid(), sizeof all, &all) == 0);
+  std::uint32_t last = CPU_SETSIZE - 1;
+  while (!CPU_ISSET(last, &all)) --last;
+  std::vector<FakeDevice> fakes{fake_device("0:0"), fake_device("0:1")};
+  fakes[0].near_cpus = {last};
+  int fewest[] = {CPU_SETSIZE, CPU_SETSIZE};  // cores of the thread, over all launches
+  for (std::size_t i = 0; i < 2; ++i)
+    fakes[i].script = [&fewest, i](FakeCall call, std::uint64_t) {
+      cpu_set_t mine;
+      if (call == FakeCall::launch && sched_getaffinity(0, sizeof mine, &mine) == 0)
+        fewest[i] = std::min(fewest[i], CPU_COUNT(&mine));
+      return FakeFault{};
+    };
+  SumSample setup(fakes, 10'000, {}, FakeTime::is_real);
+  setup.check_right(setup.run("equal"));
+  CHECK(fewest[0] == 1);
+  CHECK(fewest[1] == CPU_COUNT(&all));
+}
+#endif
 
 TEST_CASE("one executor runs many samples on changing numbers of devices") {
   SumSample both(2, 10'000, {}, FakeTime::is_real), one(1, 10'000, {}, FakeTime::is_real);

@@ -74,15 +74,41 @@ TEST_CASE("a device that is slower, lacks fp64 and says nothing of its size is m
   CHECK(found.fp64_flops == 0);
 }
 
-TEST_CASE("a device that is ten thousand times as slow is measured within two minutes") {
+TEST_CASE("a device that is ten thousand times as slow is measured within half a minute") {
   FakeDevice device = calibration_device("0:0");
   device.ops_per_s = kFakeOps / 1e4;
+  device.facts.compute_units = 512;  // far more than it has cores to simulate them
+  device.facts.max_allocation = Bytes{64} << 20;
+  device.up = device.down = 1e7;
   FakeBackend backend({device}, calibration_kernels());
   const Nanos begin = backend.now();
   const Capability found = measure_capability(backend, *backend.open(device.facts));
   CHECK(found.fp32_flops == about(kFakeOps / 1e4));
   CHECK(found.memory_bytes_per_s == about(kFakeMemory / 1e4));
-  CHECK(backend.now() - begin < std::chrono::seconds(120));
+  CHECK(found.pinned_up == about(1e7));
+  CHECK(backend.now() - begin < std::chrono::seconds(30));
+
+  FakeDevice late = calibration_device("0:0");
+  late.launch = std::chrono::milliseconds(50);
+  FakeBackend other({late}, calibration_kernels());
+  CHECK(measure_capability(other, *other.open(late.facts)).launch == late.launch);
+  CHECK(other.now() < std::chrono::seconds(30));
+}
+
+TEST_CASE("the fp32 rate of a GPU that packs two operations is the packed one, and of CPUs none") {
+  FakeKernels packing = calibration_kernels();
+  // A work-item with two lanes costs as much as one with a single lane.
+  packing["fp32"].ops = [plain = packing["fp32"].ops](const Grid& grid,
+                                                      std::span<const FakeArg> args) {
+    const Bytes lanes = std::get<std::span<std::byte>>(args[0]).size() / 4 / grid.global[0];
+    return plain(grid, args) / (lanes == 2 ? 2 : 1);
+  };
+  for (const DeviceType type : {DeviceType::gpu, DeviceType::cpu}) {
+    FakeDevice device = calibration_device("0:0", type);
+    FakeBackend backend({device}, packing);
+    const Capability found = measure_capability(backend, *backend.open(device.facts));
+    CHECK(found.fp32_flops == about((type == DeviceType::cpu ? 1 : 2) * kFakeOps));
+  }
 }
 
 TEST_CASE("a device that fails, hangs or is too small is an error of that kind") {
