@@ -82,7 +82,7 @@ if bad or not cases["passed"]:
 PYTHON
 }
 
-# llvmpipe is a hundred times slower at products of matrices than PoCL, for which the overview
+# llvmpipe is a thousand times slower at products of matrices than PoCL, for which the overview
 # chooses sizes in a mixed set, and rusticl answers questions about a command once it has ended.
 patient=(--timeout 10m)
 
