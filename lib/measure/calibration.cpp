@@ -7,6 +7,7 @@
 #include <functional>
 #include <string>
 
+#include "lib/base/numa.hpp"
 #include "lib/base/stats.hpp"
 #include "lib/measure/calibration_parts.hpp"
 
@@ -36,6 +37,8 @@ class DeviceCalibration {
 
   Capability measure() {
     Capability measured;
+    CpuBinding binding;  // as a worker's thread is
+    binding.to(traits_.near_cpus);
     try {
       if (!traits_.cpu) {
         limit_groups();
