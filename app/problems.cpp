@@ -113,11 +113,12 @@ void check_memory(const SuiteInfo& suite, const SuiteParams& params, const std::
                   Bytes memory) {
   const std::uint64_t most = largest_that_fits(suite, params, memory);
   if (params.size <= most) return;
-  const bool of_suite = largest_that_fits(suite, params, kBeyondSuite - 1) == most;
-  const std::string why =
-      of_suite ? "is larger than it takes"
-               : fmt::format("does not fit in this machine's memory ({})",
-                             format_bytes(static_cast<double>(memory)));
+  SuiteParams larger = params;
+  larger.size = most + 1;
+  const bool of_suite = suite.host_bytes(larger) == kBeyondSuite;
+  const std::string why = of_suite ? "is larger than it takes"
+                                   : fmt::format("does not fit in this machine's memory ({})",
+                                                 format_bytes(static_cast<double>(memory)));
   throw Error(ErrorKind::usage,
               fmt::format("{}: suite {} with {} {}; expected: up to {}", from, suite.name,
                           format_counted(params.size, suite.size_name), why, most));
