@@ -238,6 +238,12 @@ DeviceSet choose_devices(Backend& backend, const Context& context) {
     set.warnings.push_back(
         fmt::format("{}: there is no CPU among the devices to split", parts_from));
   }
+  for (const Device& device : set.devices)
+    if (device.fma_is_slow)
+      set.warnings.push_back(fmt::format(
+          "device {} {} has no fused multiply-add in single precision: its compiler calls a "
+          "routine, which is slow",
+          device.id, device.name));
   if (set.devices.size() > most) keep_best(most, settings.is_on("no-telemetry"), set.devices);
   if (cpu != found.devices.end() && std::none_of(set.devices.begin(), set.devices.end(), is_cpu))
     set.reserve = *cpu;

@@ -37,7 +37,7 @@ void write(Writer& out, const Device& d) {
       .put(d.host_unified_memory)
       .put(d.fp64)
       .put(d.virtualised);
-  out.put(d.fp32_denormals).put(d.fma_is_slow).put(d.local_memory_is_global);
+  out.put(d.fp32_denormals).put(d.fma_is_slow);
   out.put(d.has_parts).put(d.score);
   write_optional(out, d.compute_capability);
   write_text(out, d.pci);
@@ -65,7 +65,6 @@ Device read_device(Reader& in) {
   d.virtualised = in.get<bool>();
   d.fp32_denormals = in.get<bool>();
   d.fma_is_slow = in.get<bool>();
-  d.local_memory_is_global = in.get<bool>();
   d.has_parts = in.get<bool>();
   d.score = in.get<double>();
   d.compute_capability = read_optional<std::uint32_t>(in);

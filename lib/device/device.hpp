@@ -34,12 +34,11 @@ struct Device {
   std::size_t max_work_group = 0;
   std::optional<std::uint32_t> compute_capability;  // NVIDIA: major * 10 + minor
   bool host_unified_memory = false, fp64 = false, virtualised = false;
-  bool fp32_denormals = true;           // not recorded: only verification uses it
-  bool fma_is_slow = false;             // a fused multiply-add in single precision is a routine
-  bool local_memory_is_global = false;  // local memory is a part of global memory
-  bool has_parts = true;                // not recorded: it can be split into sub-devices
-  std::optional<std::string> pci;       // "0000:1a:00.0"
-  std::optional<std::string> uuid;      // lower-case hex with dashes, no prefix
+  bool fp32_denormals = true;       // not recorded: only verification uses it
+  bool fma_is_slow = false;         // a fused multiply-add in single precision is a routine
+  bool has_parts = true;            // not recorded: it can be split into sub-devices
+  std::optional<std::string> pci;   // "0000:1a:00.0"
+  std::optional<std::string> uuid;  // lower-case hex with dashes, no prefix
   // The host's NUMA node that it is attached to; none: there is one only, or it is not known.
   std::optional<std::uint32_t> numa_node;
   std::vector<std::string> extensions;

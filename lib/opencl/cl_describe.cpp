@@ -143,7 +143,6 @@ Device describe(const cl::Device& device, const std::string& id) {
   const cl_device_fp_config single = device.getInfo<CL_DEVICE_SINGLE_FP_CONFIG>();
   facts.fp32_denormals = (single & CL_FP_DENORM) != 0;
   facts.fma_is_slow = (single & CL_FP_FMA) == 0;
-  facts.local_memory_is_global = device.getInfo<CL_DEVICE_LOCAL_MEM_TYPE>() == CL_GLOBAL;
   const auto ways = device.getInfo<CL_DEVICE_PARTITION_PROPERTIES>();
   facts.has_parts =
       std::find(ways.begin(), ways.end(), CL_DEVICE_PARTITION_BY_COUNTS) != ways.end();

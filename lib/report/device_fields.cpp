@@ -176,9 +176,6 @@ const Description<Device>& description<Device>() {
        field<&Device::fma_is_slow>("fma_is_slow",
                                    "a fused multiply-add in single precision is a routine")
            .if_any(),
-       field<&Device::local_memory_is_global>("local_memory_is_global",
-                                              "local memory is a part of global memory")
-           .if_any(),
        field<&Device::virtualised>("virtualised", "whether its name is that of a virtual GPU"),
        field<&Device::extensions>("extensions", "OpenCL extensions")}};
   return kDevice;
