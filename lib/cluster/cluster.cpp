@@ -304,7 +304,10 @@ void Cluster::greet() {
   }
 }
 
-Cluster::~Cluster() = default;
+Cluster::~Cluster() {
+  // A thread that did not leave in time still uses the clock and the handlers.
+  if (!state_->post->is_over()) leak(std::move(state_));
+}
 
 RankNumber Cluster::rank() const { return state_->post->rank(); }
 

@@ -27,7 +27,7 @@ class Cluster {
   // other ranks to leave.
   Cluster(std::function<std::unique_ptr<Transport>()> join, PostTimes times,
           std::unique_ptr<Backend> local, const Fingerprint& mine);
-  ~Cluster();  // only after leave(): otherwise its threads still use it
+  ~Cluster();  // only after leave(); leaks what a thread that could not leave still uses
   void greet();
 
   RankNumber rank() const;

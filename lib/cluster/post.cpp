@@ -236,6 +236,11 @@ bool Post::end() {
   return true;
 }
 
+bool Post::is_over() const {
+  const std::lock_guard lock(state_->mutex);
+  return state_->stage == State::Stage::over || state_->stage == State::Stage::failed;
+}
+
 void Post::abort(int code) {
   std::unique_lock lock(state_->mutex);
   state_->code = code;

@@ -63,6 +63,8 @@ class Post {
   // Leaves the job, which takes until all ranks do. Returns false if not all did in time, or one
   // has failed; abort() then ends the others.
   bool end();
+  // Returns whether the thread has left the job, and uses nothing of others any more.
+  bool is_over() const;
   // Ends all ranks with this exit code, this process too; returns if MPI does not manage that in
   // time.
   void abort(int code);
