@@ -13,7 +13,7 @@
 
 namespace mgpu {
 
-// What a variant needs: work-items of a work-group, and its local memory.
+// Holds what a variant needs: work-items of a work-group, and its local memory.
 struct GroupDemand {
   std::size_t items = 1;
   Bytes local = 0;
