@@ -279,6 +279,13 @@ class OtherVendors(Case):
         self.assertNotIn("--sub-devices", result.err)
         self.refused(("run", *few, "--sub-devices", 2), 2, "cannot be split", "expected: 1", env=env)
 
+    def test_a_device_without_fused_multiply_add_is_said_to_be_slow(self):
+        env = {"OPENCL_LAYERS": os.environ["MGPU_FAULT_LAYER"]}
+        said = [self.good("devices", "-d", "0:0", env=env | {"MGPU_FAULT_SCRIPT": f"be={name}"}).err
+                for name in ("adreno-650", "apple-m2")]
+        self.assertIn("has no fused multiply-add in single precision", said[0])
+        self.assertEqual(said[1], "")
+
     def test_devices_that_nothing_can_run_on_are_left_out(self):
         for device, why in (("rx7900-clover", "it has OpenCL 1.1, which is below 1.2"),
                             ("fpga-emulator", "it has no compiler for OpenCL C")):
