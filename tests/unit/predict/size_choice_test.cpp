@@ -81,6 +81,8 @@ TEST_CASE("each limit keeps the size down, and is named; the smallest size is be
         {{fast}, {.host_memory = Bytes{1} << 20}, 1 << 16, SizeLimit::host_memory},
         {{fast, little}, {}, 1 << 12, SizeLimit::device_memory},
         {{slow_host}, {}, 1 << 19, SizeLimit::host_time},  // 5.2 s
+        {{fast, at_rate(1e5)}, {}, 1 << 19, SizeLimit::slow_device},
+        {{fast, at_rate(1e5)}, {.slowest = milliseconds(100)}, 1 << 13, SizeLimit::slow_device},
         {{fast}, {.input = 1}, 4, SizeLimit::input}}) {
     const ChosenSize chosen = chosen_on(known.devices, known.limits);
     CHECK(chosen.size == known.size);
