@@ -136,7 +136,7 @@ class ClBackend final : public Backend, public ConnectsParts {
     for (OpenDevice* open : devices) {
       auto& device = static_cast<ClDevice&>(*open);
       if (device.facts().is_cpu() || device.facts().host_unified_memory) continue;
-      std::unique_ptr<PinnedMemory>& pinned = by_platform[platform_of(device.facts())];
+      std::unique_ptr<PinnedMemory>& pinned = by_platform[device.facts().platform];
       if (pinned) continue;
       try {
         pinned = std::make_unique<ClPinned>(*this, device, memory, pinned_of(device.facts()));
@@ -193,11 +193,8 @@ class ClBackend final : public Backend, public ConnectsParts {
     return pool;
   }
 
-  static std::string platform_of(const Device& device) {
-    return device.id.substr(0, device.id.find(':'));
-  }
   std::shared_ptr<PinnedRanges> pinned_of(const Device& device) {
-    auto& ranges = pinned_[platform_of(device)];
+    auto& ranges = pinned_[device.platform];
     if (!ranges) ranges = std::make_shared<PinnedRanges>();
     return ranges;
   }

@@ -92,13 +92,22 @@ class Vendors(Case):
                 self.assertEqual(listed["platform"], device["platform"]["name"].strip(), name)
                 self.assertEqual(listed["type"], device["device"]["type"], name)
 
-    def test_two_vendors_share_a_set(self):
-        result, file = self.run_of("geometric", "device=0:0 be=rx7900; device=0:1 be=adreno-650",
-                                   "-d", "gpu", POCL_DEVICES="pthread pthread")
-        self.assert_ends(result, "passed", file, devices=2)
-        platforms = {device["platform"] for device in json.loads(file.read_text())["devices"]}
-        self.assertEqual(platforms, {DEVICES[name]["platform"]["name"]
-                                     for name in ("rx7900", "adreno-650")})
+    def test_two_vendors_share_a_set_and_each_pins_the_memory(self):
+        vendors = ("rx7900", "arc-b580")
+        sets = [(vendors, ["0:0", "0:1"]), (vendors[:1] * 2, ["0:0"])]
+        for set_of, pinned_by in sets if binary.THOROUGH else sets[:1]:
+            log = self.folder / "log"
+            log.unlink(missing_ok=True)
+            script = f"device=0:0 be={set_of[0]}; device=0:1 be={set_of[-1]}; call=pin do=note"
+            result, file = self.run_of("geometric", script, "-d", "gpu", "--no-telemetry",
+                                       POCL_DEVICES="pthread pthread", MGPU_FAULT_LOG=str(log))
+            self.assert_ends(result, "passed", file, devices=2)
+            platforms = {device["platform"] for device in json.loads(file.read_text())["devices"]}
+            self.assertEqual(platforms, {DEVICES[name]["platform"]["name"] for name in set_of})
+            # The problem's memory is pinned last; nothing else has its size.
+            mapped = [json.loads(line) for line in log.read_text().splitlines()]
+            last = mapped[-1]["bytes"]
+            self.assertEqual([one["device"] for one in mapped if one["bytes"] == last], pinned_by)
 
 
 def test_of(suite, device):
