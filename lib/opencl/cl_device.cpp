@@ -308,7 +308,8 @@ std::deque<ClDevice::Batch>::iterator ClDevice::place_of(BatchId batch) {
 }
 
 bool ClDevice::complete(BatchId batch) {
-  const DriverCall inside(this);
+  // rusticl answers a question about a running command once that has ended.
+  const DriverCall inside(this, find(batch).first_launch);
   try {
     if (stalls_.poll(slow_down())) flush();
     if (peer_ != nullptr) peer_->go_on();

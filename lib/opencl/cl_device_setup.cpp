@@ -106,7 +106,6 @@ ClDevice::~ClDevice() { close(); }
 void ClDevice::open(const Handicap& handicap, std::shared_ptr<const PinnedRanges> pinned) {
   const DriverCall inside(this, true);
   batches_.emplace_back();
-  traits_.buffer_alignment = device_.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>() / 8;
   const WaitLimits& limits = backend_.limits();
   std::tie(context_, queues_) =
       driver_result("opening " + name(), limits.build, limits.stop, [device = device_] {

@@ -77,7 +77,7 @@ class Sized {
       if (host > 0 && ops() / host > seconds(limits.host)) return SizeLimit::host_time;
     }
     for (const SizedDevice& device : devices)
-      if (seconds_on(device.rate) > seconds(limits.slowest)) return SizeLimit::slow_device;
+      if (ops() / device.rate.ops_per_s > seconds(limits.slowest)) return SizeLimit::slow_device;
     return SizeLimit::none;
   }
 

@@ -17,7 +17,8 @@ namespace mgpu {
 struct SizeLimits {
   // Time of a resident sample on the device that is fastest alone.
   Nanos aim = std::chrono::milliseconds(100);
-  Nanos slowest = std::chrono::seconds(10);  // the same on the device that is slowest alone
+  // Time of the operations on the device that is slowest alone.
+  Nanos slowest = std::chrono::seconds(10);
   Bytes input = Bytes{4} << 30;
   Nanos host = std::chrono::seconds(10);  // time to prepare and to verify it
   Bytes host_memory = ~Bytes{0};

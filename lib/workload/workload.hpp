@@ -225,6 +225,7 @@ struct SuiteParams {
   std::size_t devices = 1;
   bool cpus = false;                 // all devices of the set are CPUs
   std::vector<DeviceMemory> memory;  // by device; empty: not known
+  Bytes buffer_alignment = 0;        // the largest of the devices; 0: not known
 
   bool has_flag(const std::string& name) const {
     const auto found = options.find(name);

@@ -88,6 +88,10 @@ TEST_CASE("each limit keeps the size down, and is named; the smallest size is be
     CHECK(chosen.size == known.size);
     CHECK(chosen.limit == known.limit);
   }
+  // A constant cost is that of a busy machine.
+  SizedDevice busy = at_rate(1e5);
+  busy.rate.fixed = std::chrono::seconds(20);
+  CHECK(chosen_on({fast, busy}).size == 1 << 19);
   CHECK(chosen_on({at_rate(1)}).size == 8);  // the least that can be split
   // The suite's largest size is the limit.
   CHECK(chosen_on({at_rate(1e12)}, {.input = ~Bytes{0}}).size == 1 << 30);
