@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <array>
+#include <tuple>
 
 #include "lib/base/error.hpp"
 
@@ -21,9 +22,9 @@ constexpr Bytes kScattered = Bytes{256} << 10;
 constexpr Bytes kLine = 128;
 // Number of devices whose memory a kernel of collectives.cl takes as arguments.
 constexpr std::size_t kMost = 8;
-// Work-groups of the kernel that exchanges and combines at once. All of them are resident at the
-// same time on any GPU that has a direct path.
-constexpr std::size_t kPacketGroups = 64, kPacketGroup = 256;
+// Largest size of all boxes that one device fills in the landing memory of numbered words.
+constexpr Bytes kBoxes = Bytes{4} << 20;
+constexpr std::uint32_t kMostTiles = 4096;
 
 Bytes in_lines(Bytes size) { return (size + kLine - 1) / kLine * kLine; }
 
@@ -51,7 +52,8 @@ struct Collectives::Participant {
   explicit Participant(Peer& its_peer) : peer(its_peer) {}
   CountedPeer peer;
   DeviceResources* device = nullptr;
-  std::map<std::pair<Element, Reduction>, std::unique_ptr<Kernel>> combining, exchanging;
+  // By what they do; see kernel().
+  std::map<std::tuple<Element, Reduction, Way>, std::unique_ptr<Kernel>> kernels;
   std::uint32_t by_one_kernel = 0;  // calls so far
   // Whether others may put into its landing memory without asking. It is false from when the
   // device combined the data there until all devices have synchronised. It is the same on every
@@ -76,9 +78,13 @@ Collectives::Collectives(PeerGroup& group, std::vector<DeviceResources*> devices
     for (const DeviceIndex to : others_[from.value])
       direct = direct && group.peer(from).path(to) == PeerPath::direct;
   if (!direct) return;
-  packets_ = group.allocate(2 * n * kAtOnce);
-  flags_ = group.allocate(kPacketGroups * kLine);
-  const std::vector<std::byte> zeros(kPacketGroups * kLine);
+  units_ = devices.front()->traits().compute_units;
+  for (const DeviceResources* each : devices)
+    units_ = std::min(units_, each->traits().compute_units);
+  box_ = kBoxes / n;
+  packets_ = group.allocate(2 * kBoxes);
+  flags_ = group.allocate(2 * n * kMostTiles * sizeof(std::uint32_t));
+  const std::vector<std::byte> zeros(flags_->size());
   for (const DeviceIndex device : all_)
     members_[device.value]->device->try_out(
         [&](Stream& stream) { stream.upload(flags_->piece(device), 0, zeros); });
@@ -103,12 +109,12 @@ Traffic Collectives::end_count() {
 
 void Collectives::build(const CollectiveCall& call) {
   if (!reduces(call.collective)) return;
-  for (const DeviceIndex device : all_) kernel(device, call, by_one_kernel(call));
+  for (const DeviceIndex device : all_) kernel(device, call, way_of(call));
 }
 
-Kernel& Collectives::kernel(DeviceIndex device, const CollectiveCall& call, bool exchanges) {
+Kernel& Collectives::kernel(DeviceIndex device, const CollectiveCall& call, Way way) {
   Participant& member = *members_[device.value];
-  auto& made = (exchanges ? member.exchanging : member.combining)[{call.element, call.reduction}];
+  auto& made = member.kernels[{call.element, call.reduction, way}];
   if (!made) {
     const std::string kind =
         std::string(to_string(call.element)) + "_" + std::string(to_string(call.reduction));
@@ -119,9 +125,13 @@ Kernel& Collectives::kernel(DeviceIndex device, const CollectiveCall& call, bool
                                                   : " -DMAX";
     if (call.element == Element::f64) options += " -DFP64";
     if (member.device->traits().cpu) options += " -DLINEAR";
-    if (packets_) options += " -DAT_ONCE=all_reduce_" + kind;
-    made = member.device->kernel(kCollectiveKernels,
-                                 (exchanges ? "all_reduce_" : "combine_") + kind, options);
+    if (packets_)
+      options += " -DNVIDIA -DAT_ONCE=at_once_" + kind + " -DIN_PARTS=in_parts_" + kind +
+                 " -DDEVICES=" + std::to_string(group_.size());
+    const char* const name = way == Way::at_once    ? "at_once_"
+                             : way == Way::in_parts ? "in_parts_"
+                                                    : "combine_";
+    made = member.device->kernel(kCollectiveKernels, name + kind, options);
   }
   return *made;
 }
@@ -254,7 +264,8 @@ void Collectives::neighbours(DeviceIndex device, const CollectiveCall& call, con
 
 void Collectives::all_reduce(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
                              const InShared& out, Stream& stream) {
-  if (by_one_kernel(call)) return reduce_by_one_kernel(device, call, in, out, stream);
+  if (const Way way = way_of(call); way != Way::combine)
+    return reduce_by_one_kernel(device, call, way, in, out, stream);
   const Bytes size = bytes_of(call.element);
   Buffer& here = out.memory->piece(device);
   if (call.count * size <= kAtOnce) {
@@ -287,58 +298,67 @@ std::vector<Buffer*> Collectives::everywhere(DeviceIndex device, SharedMemory& m
   return all;
 }
 
-bool Collectives::by_one_kernel(const CollectiveCall& call) const {
-  return packets_ && call.collective == Collective::all_reduce && call.count > 0 &&
-         call.count * bytes_of(call.element) <= kAtOnce;
+Collectives::Way Collectives::way_of(const CollectiveCall& call) const {
+  if (!packets_ || call.collective != Collective::all_reduce || call.count == 0)
+    return Way::combine;
+  return call.count * bytes_of(call.element) <= box_ / 2 ? Way::at_once : Way::in_parts;
 }
 
-void Collectives::reduce_by_one_kernel(DeviceIndex device, const CollectiveCall& call,
+bool Collectives::is_one_launch(const CollectiveCall& call) const {
+  const Way way = way_of(call);
+  return way == Way::at_once || (way == Way::in_parts && members_.front()->landing_free);
+}
+
+// All work-groups are resident at the same time: they wait for those of other devices.
+void Collectives::reduce_by_one_kernel(DeviceIndex device, const CollectiveCall& call, Way way,
                                        const InBuffer& in, const InShared& out, Stream& stream) {
+  constexpr std::size_t kGroup = 512;
   const Bytes size = bytes_of(call.element);
-  Participant& member = *members_[device.value];
-  const auto wait = *peer(device).flag_wait();
-  for (const DeviceIndex to : others_[device.value]) peer(device).stored(to, call.count * size);
-  peer(device).synchronised(others_[device.value], others_[device.value]);
-  // The number is the same on every device: a work-group waits for those of the same number.
-  const std::size_t groups = std::clamp<std::size_t>(
-      (call.count * size / 16 + kPacketGroup - 1) / kPacketGroup, 1, kPacketGroups);
-  const bool aligned = in.offset % 16 == 0 && out.offset % 16 == 0;
-  std::array<Buffer*, kMost> packets{}, flags{};
-  for (std::uint32_t i = 0; i < kMost; ++i) {
-    const DeviceIndex of{i < group_.size() ? i : 0};
-    packets[i] = packets_->remote(device, of);
-    flags[i] = flags_->remote(device, of);
+  CountedPeer& peer = this->peer(device);
+  const auto& others = others_[device.value];
+  const auto wait = *peer.flag_wait();
+  std::vector<KernelArg> args;
+  const auto add = [&](std::initializer_list<KernelArg> more) {
+    args.insert(args.end(), more.begin(), more.end());
+  };
+  const auto add_each = [&](SharedMemory& memory) {
+    for (const DeviceIndex of : all_) args.emplace_back(memory.remote(device, of));
+  };
+  std::size_t groups = 0;
+  if (way == Way::at_once) {
+    for (const DeviceIndex to : others) peer.stored(to, 2 * call.count * size);
+    groups = std::min<std::size_t>(ceil_div(call.count, kGroup), 2 * units_);
+    add({&out.memory->piece(device), out.offset / size, in.buffer, in.offset / size, call.count,
+         device.value, box_ / sizeof(std::uint64_t)});
+  } else {
+    enter_landing(device);
+    const auto part = [&](DeviceIndex of) {
+      return part_of(call.count, call.element, group_.size(), of.value).size();
+    };
+    for (const DeviceIndex to : others) peer.stored(to, (part(to) + part(device)) * size);
+    peer.synchronised(others, others);
+    // The same tiles on every device: those of the longest part, the first or the last.
+    const std::uint64_t largest = std::max(part(all_.front()), part(all_.back()));
+    const Bytes tile =
+        std::max(std::clamp<Bytes>(largest * size / units_, Bytes{8} << 10, Bytes{128} << 10),
+                 ceil_div(largest * size, kMostTiles));
+    const std::uint64_t in_tile = in_lines(tile) / size;
+    const auto tiles = static_cast<std::uint32_t>(ceil_div(largest, in_tile));
+    groups = std::min<std::size_t>(tiles, units_);
+    const bool aligned = in.offset % 16 == 0 && out.offset % 16 == 0;
+    add_each(*out.memory);
+    add({out.offset / size, in.buffer, in.offset / size, call.count, device.value,
+         static_cast<std::uint32_t>(aligned), slot_ / size, in_tile, tiles});
   }
-  stream.launch(kernel(device, call, true),
-                Grid{{groups * kPacketGroup, 1, 1}, {kPacketGroup, 1, 1}},
-                {&out.memory->piece(device),
-                 out.offset / size,
-                 in.buffer,
-                 in.offset / size,
-                 call.count,
-                 device.value,
-                 static_cast<std::uint32_t>(group_.size()),
-                 static_cast<std::uint32_t>(aligned),
-                 kAtOnce / size,
-                 ++member.by_one_kernel,
-                 wait.status,
-                 wait.limit_ns,
-                 packets[0],
-                 packets[1],
-                 packets[2],
-                 packets[3],
-                 packets[4],
-                 packets[5],
-                 packets[6],
-                 packets[7],
-                 flags[0],
-                 flags[1],
-                 flags[2],
-                 flags[3],
-                 flags[4],
-                 flags[5],
-                 flags[6],
-                 flags[7]});
+  peer.synchronised(others, others);
+  add({++members_[device.value]->by_one_kernel, wait.status, wait.limit_ns});
+  if (way == Way::at_once) {
+    add_each(*packets_);
+  } else {
+    add_each(*landing_);
+    add_each(*flags_);
+  }
+  stream.launch(kernel(device, call, way), Grid{{groups * kGroup, 1, 1}, {kGroup, 1, 1}}, args);
 }
 
 // Combines the device's part and writes it to each memory of `to`.
@@ -390,7 +410,7 @@ void Collectives::combine(DeviceIndex device, const CollectiveCall& call, const 
   const Bytes size = bytes_of(call.element);
   const DeviceTraits& traits = members_[device.value]->device->traits();
   constexpr std::size_t kGroup = 256;
-  Kernel& combining = kernel(device, call, false);
+  Kernel& combining = kernel(device, call, Way::combine);
   const std::size_t group = traits.cpu ? 1 : group_of(kGroup, combining);
   const std::size_t groups =
       traits.cpu ? std::size_t{traits.compute_units} : std::size_t{traits.compute_units} * 8;

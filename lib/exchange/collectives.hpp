@@ -41,6 +41,9 @@ class Collectives {
   // Builds the kernels that such calls need, which enqueue() would otherwise build.
   void build(const CollectiveCall& call);
 
+  // Tells whether enqueue() launches one kernel and does nothing else, on each device.
+  bool is_one_launch(const CollectiveCall& call) const;
+
   // Enqueues the device's part of a call, after what it has enqueued before; does not block. `in`
   // has input_bytes(), aligned to elements; `out` has output_bytes(). `out` may be `in` for
   // broadcast, reduce and all-reduce. Elements of `out` that the call does not write stay
@@ -76,11 +79,14 @@ class Collectives {
               const InShared& out, Stream& stream);
   void combine(DeviceIndex device, const CollectiveCall& call, const InBuffer& mine,
                std::span<Buffer* const> to, Bytes to_offset, std::uint64_t count, Stream& stream);
-  bool by_one_kernel(const CollectiveCall& call) const;
-  void reduce_by_one_kernel(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
-                            const InShared& out, Stream& stream);
+  // How the kernel of a reduction works: it combines what has been put into the landing memory; or
+  // it exchanges as well, all at once or in parts.
+  enum class Way { combine, at_once, in_parts };
+  Way way_of(const CollectiveCall& call) const;
+  void reduce_by_one_kernel(DeviceIndex device, const CollectiveCall& call, Way way,
+                            const InBuffer& in, const InShared& out, Stream& stream);
   std::vector<Buffer*> everywhere(DeviceIndex device, SharedMemory& memory) const;
-  Kernel& kernel(DeviceIndex device, const CollectiveCall& call, bool exchanges);
+  Kernel& kernel(DeviceIndex device, const CollectiveCall& call, Way way);
 
   PeerGroup& group_;
   std::vector<std::unique_ptr<Participant>> members_;
@@ -89,8 +95,11 @@ class Collectives {
   // Size of a slot of the landing memory: the most that one device sends to another.
   Bytes slot_ = 0;
   std::unique_ptr<SharedMemory> landing_;  // one slot per sender
-  std::unique_ptr<SharedMemory> packets_,
-      flags_;  // for reductions by one kernel; null: not every path is direct
+  // For reductions by one kernel; null: not every path is direct. packets_ has 2 boxes of box_
+  // bytes per sender.
+  std::unique_ptr<SharedMemory> packets_, flags_;
+  Bytes box_ = 0;
+  unsigned units_ = 0;  // compute units of the device that has the fewest
 };
 
 }  // namespace mgpu

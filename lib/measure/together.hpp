@@ -12,8 +12,9 @@
 
 namespace mgpu {
 
-// Calls that are enqueued together to measure the time of one of many, as in nccl-tests.
-inline constexpr std::uint64_t kQueuedCalls = 20;
+// Calls that are enqueued together to measure the time of one of many; 20, as in nccl-tests, would
+// include a tenth of the time until the last is known to be complete.
+inline constexpr std::uint64_t kQueuedCalls = 100;
 
 struct Repetitions {
   unsigned warmup = 5, least = 5, most = 20;

@@ -71,10 +71,21 @@ class ClBuffer final : public Buffer {
   void become_input() { is_input_ = true; }
   bool is_input() const { return is_input_; }
   bool is_in_place() const { return in_place_.has_value(); }
-  void read_in_place(std::optional<cl::Buffer> memory) { in_place_.swap(memory); }
+  void read_in_place(std::optional<cl::Buffer> memory) {
+    in_place_.swap(memory);
+    number_ = next_number();
+  }
+  // Differs from that of all other memory that any buffer has or had.
+  std::uint64_t number() const { return number_; }
 
  private:
+  static std::uint64_t next_number() {
+    static std::atomic<std::uint64_t> last = 0;
+    return ++last;
+  }
+
   cl::Buffer memory_;
+  std::uint64_t number_ = next_number();
   std::optional<cl::Buffer> in_place_;
   bool is_input_ = false;
   Bytes size_, counted_;
@@ -94,8 +105,8 @@ class ClKernel final : public Kernel {
   }
   cl::Kernel& object() { return object_; }
   Name name() const { return name_; }
-  // Sets an argument; skips a number that equals the last launch's, as setting one takes an H200's
-  // driver 0.3 us.
+  // Sets an argument; skips a number or memory that is the last launch's, as setting one takes an
+  // H200's driver 0.3 us.
   void set_arg(cl_uint index, const KernelArg& arg);
   std::optional<std::vector<KernelParameter>> parameters() const override;
   // Returns `grid` with the work-group size that a CPU uses if the grid leaves it open. PoCL would
@@ -123,7 +134,8 @@ class ClKernel final : public Kernel {
     bool operator==(const Specialised&) const = default;
   };
   struct Number {
-    std::size_t size = 0;  // 0: not a number
+    static constexpr std::size_t kMemory = ~std::size_t{0};
+    std::size_t size = 0;  // 0: not a number; kMemory: ClBuffer::number()
     std::array<std::byte, 8> bytes{};
     bool operator==(const Number&) const = default;
   };
@@ -154,8 +166,16 @@ inline void ClKernel::set_arg(cl_uint index, const KernelArg& arg) {
   if (index >= numbers_.size()) numbers_.resize(index + 1);
   Number& known = numbers_[index];
   if (const auto* buffer = std::get_if<Buffer*>(&arg)) {
-    object_.setArg(index, memory_of(**buffer));
-  } else if (const auto* local = std::get_if<LocalBytes>(&arg)) {
+    const auto& memory = static_cast<ClBuffer&>(**buffer);
+    Number number{Number::kMemory, {}};
+    const std::uint64_t which = memory.number();
+    std::memcpy(number.bytes.data(), &which, sizeof which);
+    if (number == known) return;
+    object_.setArg(index, memory.memory());
+    known = number;
+    return;
+  }
+  if (const auto* local = std::get_if<LocalBytes>(&arg)) {
     object_.setArg(index, local->size, nullptr);
   } else if (const auto* raw = std::get_if<ValueBytes>(&arg)) {
     object_.setArg(index, raw->bytes.size(), raw->bytes.data());

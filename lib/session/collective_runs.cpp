@@ -173,8 +173,10 @@ void CollectiveRuns::measure(Collective op, Bytes size, Report& report) {
       kQueuedCalls);
   Repetitions queued = repetitions_;
   queued.warmup = std::min(repetitions_.warmup, 1u);
-  const std::vector<Nanos> together = whole_times(
-      set_.together().measure(set_.all(), queued, [one_call, calls](DeviceIndex device) {
+  const std::vector<Nanos> together = whole_times(set_.together().measure(
+      set_.all(), queued, [this, call, one_call, calls](DeviceIndex device) {
+        if (collectives_->is_one_launch(call))
+          set_.device(device).stream().begin_series(static_cast<unsigned>(calls));
         for (std::uint64_t k = 0; k < calls; ++k) one_call(device);
       }));
   link.wrong = count_wrong(call, seed);

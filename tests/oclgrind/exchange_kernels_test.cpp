@@ -56,10 +56,11 @@ struct Call {
   std::string options() const {
     static constexpr const char* types[] = {"uint", "ulong", "float", "double"};
     static constexpr const char* operations[] = {" -DSUM", " -DMIN", " -DMAX"};
-    return std::string("-DCOMBINE=combine -DAT_ONCE=at_once -DELEMENT=") +
-           types[static_cast<int>(element)] + " -DWIDTH=" + std::to_string(16 / size()) +
-           operations[static_cast<int>(reduction)] + (element == Element::f64 ? " -DFP64" : "") +
-           (cpu ? " -DLINEAR" : "");
+    return std::string("-DNVIDIA -DCOMBINE=combine -DAT_ONCE=at_once -DIN_PARTS=in_parts") +
+           " -DDEVICES=" + std::to_string(std::max(2u, devices)) +
+           " -DELEMENT=" + types[static_cast<int>(element)] +
+           " -DWIDTH=" + std::to_string(16 / size()) + operations[static_cast<int>(reduction)] +
+           (element == Element::f64 ? " -DFP64" : "") + (cpu ? " -DLINEAR" : "");
   }
   std::vector<Bytestring> inputs() const {
     std::vector<Bytestring> in;
@@ -111,65 +112,127 @@ void combine(const Call& call, std::uint32_t outs) {
   for (const auto& out : made) check_output(call, *out, result);
 }
 
-// Makes call `number` of the kernel that also exchanges, with two work-groups; the others' data and
-// flags are in place already.
+// Memory of each device, all filled with poison.
+std::vector<std::unique_ptr<Buffer>> pieces(DeviceResources& resources, const Call& call,
+                                            Bytes size) {
+  std::vector<std::unique_ptr<Buffer>> made;
+  for (std::uint32_t k = 0; k < call.devices; ++k) made.push_back(resources.allocate(size));
+  return made;
+}
+
+// A device's end of a call of a kernel that also exchanges, with two work-groups.
+struct OneLaunch {
+  explicit OneLaunch(const Call& its_call) : call(its_call) {
+    write(*mine, begin, in[call.self]);
+    const std::uint32_t none = 0;
+    write(*status, 0, std::as_bytes(std::span(&none, 1)));
+  }
+  void run(const char* entry, const std::vector<KernelArg>& args) {
+    constexpr std::size_t kGroups = 2, kGroup = 8;
+    const auto kernel = resources.kernel(kCollectiveKernels, entry, call.options());
+    simulator().stream().launch(*kernel, {{kGroups * kGroup, 1, 1}, {kGroup, 1, 1}}, args);
+    finish(simulator());
+    CHECK(words(fetched(*status)) == std::vector<std::uint32_t>{0});
+  }
+
+  Call call;
+  Disguised resources{simulator(), false};
+  std::vector<Bytestring> in = call.inputs();
+  Bytes begin = call.offset * call.size(), size = begin + call.count * call.size() + kGuard;
+  std::unique_ptr<Buffer> mine = resources.allocate(size - kGuard), status = resources.allocate(4);
+};
+
+void add_each(std::vector<KernelArg>& args, const std::vector<std::unique_ptr<Buffer>>& memory) {
+  for (const auto& piece : memory) args.emplace_back(piece.get());
+}
+
+// Returns the 32-bit words of `bytes`, each with the number of a call below it.
+Bytestring numbered(const Bytestring& bytes, std::uint32_t number) {
+  Bytestring all;
+  for (const std::uint32_t word : words(bytes)) {
+    const std::uint64_t posted = std::uint64_t{number} << 32 | word;
+    const auto raw = std::as_bytes(std::span(&posted, 1));
+    all.insert(all.end(), raw.begin(), raw.end());
+  }
+  return all;
+}
+
+// The words of the others are in place already.
 void exchange_at_once(const Call& call, std::uint32_t number) {
   INFO(call.devices, " ", call.self, " ", call.count);
-  constexpr std::size_t kGroups = 2, kGroup = 8;
-  Disguised resources(simulator(), false);
-  const std::vector<Bytestring> in = call.inputs();
-  const Bytes begin = call.offset * call.size(), size = begin + call.count * call.size() + kGuard;
-  const Bytes half = (number & 1u) * call.devices * call.slot();
-  const auto mine = resources.allocate(size - kGuard), out = resources.allocate(size),
-             status = resources.allocate(4);
-  write(*mine, begin, in[call.self]);
-  const std::uint32_t none = 0;
-  write(*status, 0, std::as_bytes(std::span(&none, 1)));
-  std::vector<std::unique_ptr<Buffer>> lands, flags;
-  std::vector<std::uint32_t> before(kGroups * kFlagWords, number - 1);
-  for (std::uint32_t k = 0; k < call.devices; ++k) {
-    lands.push_back(resources.allocate(2 * call.devices * call.slot()));
-    flags.push_back(resources.allocate(kGroups * kFlagWords * 4));
-    if (k != call.self) write(*flags[k], 0, std::as_bytes(std::span(before)));
-  }
-  std::vector<std::uint32_t> raised(kGroups * kFlagWords, number);
-  write(*flags[call.self], 0, std::as_bytes(std::span(raised)));
+  OneLaunch one(call);
+  const Bytes box = 2 * call.slot(), half = (number & 1u) * call.devices * box;
+  const auto out = one.resources.allocate(one.size);
+  const auto boxes = pieces(one.resources, call, 2 * call.devices * box);
   for (std::uint32_t k = 0; k < call.devices; ++k)
-    if (k != call.self) write(*lands[call.self], half + k * call.slot(), in[k]);
-  std::array<Buffer*, kMost> l{}, f{};
-  for (std::size_t k = 0; k < kMost; ++k) {
-    l[k] = lands[k < call.devices ? k : 0].get();
-    f[k] = flags[k < call.devices ? k : 0].get();
-  }
-  const auto kernel = resources.kernel(kCollectiveKernels, "at_once", call.options());
-  std::vector<KernelArg> args{out.get(),
-                              call.offset,
-                              mine.get(),
-                              call.offset,
-                              call.count,
-                              call.self,
-                              call.devices,
-                              static_cast<std::uint32_t>(call.aligned()),
-                              call.slot() / call.size(),
-                              number,
-                              status.get(),
-                              ~std::uint64_t{0}};
-  args.insert(args.end(), l.begin(), l.end());
-  args.insert(args.end(), f.begin(), f.end());
-  simulator().stream().launch(*kernel, {{kGroups * kGroup, 1, 1}, {kGroup, 1, 1}}, args);
-  finish(simulator());
-  check_output(call, *out, expected(call, in));
-  CHECK(words(fetched(*status)) == std::vector<std::uint32_t>{0});
+    if (k != call.self) write(*boxes[call.self], half + k * box, numbered(one.in[k], number));
+  std::vector<KernelArg> args{out.get(),        call.offset,      one.mine.get(), call.offset,
+                              call.count,       call.self,        box / 8,        number,
+                              one.status.get(), ~std::uint64_t{0}};
+  add_each(args, boxes);
+  one.run("at_once", args);
+  check_output(call, *out, expected(call, one.in));
+  const Bytestring sent = numbered(one.in[call.self], number);
   for (std::uint32_t k = 0; k < call.devices; ++k) {
     if (k == call.self) continue;
-    const Bytestring land = fetched(*lands[k]);
-    const Bytes at = half + call.self * call.slot();
-    CHECK(std::memcmp(land.data() + at, in[call.self].data(), in[call.self].size()) == 0);
+    const Bytestring land = fetched(*boxes[k]);
+    const Bytes at = half + call.self * box;
+    CHECK(std::memcmp(land.data() + at, sent.data(), sent.size()) == 0);
     CHECK(all_poison(std::span(land).first(at)));
-    CHECK(all_poison(std::span(land).subspan(at + in[call.self].size())));
+    CHECK(all_poison(std::span(land).subspan(at + sent.size())));
+  }
+}
+
+// The parts of the others for this device have landed already, and their results have been stored.
+void exchange_in_parts(const Call& call, std::uint64_t tile, std::uint32_t number) {
+  INFO(call.devices, " ", call.self, " ", call.count);
+  OneLaunch one(call);
+  const auto part = [&](std::uint32_t k) {
+    return part_of(call.count, call.element, call.devices, k);
+  };
+  const Bytes slot = (part(0).size() + 16) * call.size() / 16 * 16;
+  const std::uint64_t largest = std::max(part(0).size(), part(call.devices - 1).size());
+  const auto tiles = static_cast<std::uint32_t>((largest + tile - 1) / tile);
+  const auto outs = pieces(one.resources, call, one.size),
+             lands = pieces(one.resources, call, slot * call.devices),
+             flags = pieces(one.resources, call, Bytes{2} * call.devices * tiles * 4);
+  const std::vector<std::uint32_t> before(2 * call.devices * tiles, number - 1),
+      raised(2 * call.devices * tiles, number);
+  const Part own = part(call.self);
+  for (std::uint32_t k = 0; k < call.devices; ++k) {
+    write(*flags[k], 0, std::as_bytes(std::span(k == call.self ? raised : before)));
+    if (k != call.self)
+      write(*lands[call.self], k * slot,
+            std::span(one.in[k]).subspan(own.begin * call.size(), own.size() * call.size()));
+  }
+  std::vector<KernelArg> args;
+  add_each(args, outs);
+  for (const KernelArg& each : std::initializer_list<KernelArg>{
+           call.offset, one.mine.get(), call.offset, call.count, call.self,
+           static_cast<std::uint32_t>(call.aligned()), slot / call.size(), tile, tiles, number,
+           one.status.get(), ~std::uint64_t{0}})
+    args.push_back(each);
+  add_each(args, lands);
+  add_each(args, flags);
+  one.run("in_parts", args);
+  const Bytestring result = expected(call, one.in);
+  const Bytes at = one.begin + own.begin * call.size(), size = own.size() * call.size();
+  for (std::uint32_t k = 0; k < call.devices; ++k) {
+    const Bytestring out = fetched(*outs[k]);
+    CHECK(std::memcmp(out.data() + at, result.data() + own.begin * call.size(), size) == 0);
+    CHECK(all_poison(std::span(out).first(at)));
+    CHECK(all_poison(std::span(out).subspan(at + size)));
+    if (k == call.self) continue;
+    const Bytestring land = fetched(*lands[k]);
+    const Bytes to = call.self * slot, sent = part(k).size() * call.size();
+    CHECK(std::memcmp(land.data() + to, one.in[call.self].data() + part(k).begin * call.size(),
+                      sent) == 0);
+    CHECK(all_poison(std::span(land).first(to)));
+    CHECK(all_poison(std::span(land).subspan(to + sent)));
     std::vector<std::uint32_t> expected_flags = before;
-    for (std::size_t group = 0; group < kGroups; ++group)
-      expected_flags[group * kFlagWords + call.self] = number;
+    for (const std::uint32_t phase : {0u, 1u})
+      for (std::uint32_t t = 0; t < tiles; ++t)
+        expected_flags[(phase * call.devices + call.self) * tiles + t] = number;
     CHECK(words(fetched(*flags[k])) == expected_flags);
   }
 }
@@ -191,6 +254,10 @@ TEST_CASE("collectives: exchanged and combined by one kernel") {
   exchange_at_once({Element::f32, Reduction::sum, 2, 1, 131, 0, false}, 1);
   exchange_at_once({Element::u32, Reduction::max, 3, 0, 5, 1, false}, 2);
   exchange_at_once({Element::f64, Reduction::sum, 8, 7, 17, 2, false}, 7);
+  exchange_in_parts({Element::f32, Reduction::sum, 2, 1, 131, 0, false}, 16, 1);
+  exchange_in_parts({Element::f32, Reduction::sum, 3, 2, 130, 4, false}, 32, 2);
+  exchange_in_parts({Element::u32, Reduction::max, 3, 0, 41, 1, false}, 8, 2);
+  exchange_in_parts({Element::f64, Reduction::sum, 8, 7, 67, 2, false}, 4, 7);
 }
 
 TEST_CASE("peers: bytes that a kernel puts into another device's memory") {

@@ -1,6 +1,5 @@
 // Runs every kernel once, at sizes of a few items, as GPUs and as CPUs launch it. To be run under
 // Oclgrind, which interprets each instruction (check.py does so). Results are verified too.
-#include <dlfcn.h>
 #include <doctest/doctest.h>
 
 #include "lib/measure/calibration.hpp"
@@ -163,16 +162,18 @@ void compute_tropical(bool cpu) {
 }  // namespace
 }  // namespace mgpu::test
 
-// Replaces the loader's function, and calls it.
-extern "C" cl_int CL_API_CALL clBuildProgram(cl_program program, cl_uint count,
-                                             const cl_device_id* devices, const char* options,
-                                             void(CL_CALLBACK* notify)(cl_program, void*),
-                                             void* data) {
+// The linker replaces clBuildProgram by the second, which calls it (tests/CMakeLists.txt).
+// NOLINTBEGIN(bugprone-reserved-identifier): these names are the linker's.
+extern "C" decltype(clBuildProgram) __real_clBuildProgram;
+extern "C" cl_int CL_API_CALL __wrap_clBuildProgram(cl_program program, cl_uint count,
+                                                    const cl_device_id* devices,
+                                                    const char* options,
+                                                    void(CL_CALLBACK* notify)(cl_program, void*),
+                                                    void* data) {
   mgpu::test::let_this_thread_write();
-  static const auto real =
-      reinterpret_cast<decltype(&clBuildProgram)>(::dlsym(RTLD_NEXT, "clBuildProgram"));
-  return real(program, count, devices, options, notify, data);
+  return __real_clBuildProgram(program, count, devices, options, notify, data);
 }
+// NOLINTEND(bugprone-reserved-identifier)
 
 namespace mgpu::test {
 
