@@ -412,7 +412,7 @@ class Runs(Kernel):
                               capture_output=True, text=True, check=True)
         self.assertEqual(json.loads(done.stdout), [True] * len(good) + [False] * len(wrong))
 
-    def test_input_parameters_and_what_init_writes(self):
+    def test_input_and_several_values_of_a_parameter(self):
         one = {"devices": binary.ONE_DEVICE}
         values = self.folder / "x.f32"
         values.write_bytes(array.array("f", range(512)).tobytes())
@@ -421,17 +421,70 @@ class Runs(Kernel):
         self.assertEqual(list(array.array("f", bytes(b % 256 for b in made[-2048:]))), [i / 2 for i
                 in range(512)])
         self.assertEqual(runs[0]["params"]["set"], "a=0.5")
-        first = tomllib.loads(self.good("init", "k.cl", cwd=self.folder).out)
-        self.assertEqual([(one["name"], one["type"]) for one in first["args"]], [("x",
-                "float"), ("z", "float"), ("a", "float")])
-        written = self.good("init", "k.cl", "-o", "made/k.toml", cwd=self.folder)
-        self.assertEqual((written.out, written.err), ("", "mgpu-bench: building k.cl\n"))
-        second = tomllib.loads((self.folder / "made/k.toml").read_text())
-        self.assertEqual(second, {**first, "kernel": "../k.cl"})
         runs = self.run_kernel(self.write(), "--set", "a=1,2,2.0", "-s", "equal", "--size", 512,
                                **one)
         self.assertEqual([run["params"]["set"] for run in runs], ["a=1", "a=2", "a=2.0"])
         self.assertEqual(len({run["verify"]["digest"] for run in runs}), 2)
+
+    def init(self, code, values, *options, file="k.toml"):
+        """Returns what init wrote for a kernel, and fills in the values, by key, that it asks for."""
+        (self.folder / "k.cl").write_text(code)
+        written = self.good("init", "k.cl", "-o", file, *options, cwd=self.folder)
+        self.assertIn(f"mgpu-bench run --kernel {file} -s equal", written.err)
+        lines = (self.folder / file).read_text().split("\n")
+        asked = [line.split(" = # ASK:")[0] for line in lines if " = # ASK:" in line]
+        if asked:
+            number = next(i for i, line in enumerate(lines, 1) if " = # ASK:" in line)
+            self.refused(["run", "--kernel", file, *binary.ONE_DEVICE], 2,
+                         f"{file}:{number}: {asked[0]} has no value", cwd=self.folder)
+        self.assertEqual(asked, [key for key, value in values])
+        left = iter(values)
+        filled = [line.split(" # ASK:")[0] + f" {next(left)[1]}  # ASK: .."
+                  if " = # ASK:" in line else line for line in lines]
+        (self.folder / file).write_text("\n".join(filled))
+        return tomllib.loads("\n".join(filled))
+
+    def test_run_takes_what_init_writes_and_asks_for(self):
+        made = self.init(SAXPY_CL, [("n", 4096), ("scalar", 2.5)])
+        self.assertEqual([(one["name"], one["type"], one.get("access")) for one in made["args"]],
+                         [("x", "float", None), ("z", "float", "write"), ("a", "float", None)])
+        self.run_kernel("k.toml", "-s", "equal", devices=binary.ONE_DEVICE)
+        made = self.init(SAXPY_CL, [("n", 4096), ("scalar", 2.5)], file="made/k.toml")
+        self.assertEqual(made["kernel"], "../k.cl")
+
+    def test_init_measures_structures_and_knows_rows_inputs_and_groups(self):
+        code = ("typedef struct { float a; char b; double c; } pair;\n"
+                "__kernel void rows(__global float* in, __global float* out, __global pair* p,\n"
+                "                   int w, int h, __global int* hits) {\n"
+                "  int x = get_global_id(0), y = get_global_id(1);\n"
+                "  if (x >= w || y >= h) return;\n"
+                "  out[y * w + x] = in[y * w + x] + (float)p[x % 3].c;\n"
+                "  if (get_local_id(0) == 0) atomic_inc(&hits[y & 1]);\n}\n")
+        made = self.init(code, [("n", 256), ("width", 64), ("group", 8), ("group_y", 2),
+                                ("map", '"replicate"\nsize = 3'), ("fill", '"zero"'), ("size", 2)])
+        self.assertEqual(made["launch"], {"global": ["round_up(width, group)",
+                                                     "round_up(count, group_y)"],
+                                          "local": ["group", "group_y"]})
+        args = {one["name"]: one for one in made["args"]}
+        self.assertEqual((args["in"]["access"], args["out"]["access"]), ("read", "write"))
+        self.assertEqual((args["p"]["type"], args["p"]["bytes"]), ("struct", 16))
+        self.assertEqual((args["w"]["scalar"], args["h"]["scalar"]), ("width", "count"))
+        self.assertEqual(args["hits"]["map"], {"kind": "reduce", "op": "add"})
+        self.run_kernel("k.toml", "-s", "equal", devices=binary.ONE_DEVICE)
+
+    def test_init_refuses_what_run_would_and_quotes_the_compiler_once(self):
+        for parameter, words in (("__read_only image2d_t p", ('"p"', "image2d_t")),
+                                 ("s p", ('"p"', "by value")),
+                                 ("__global float* p, int n", ("undeclared", "--options", "-DNAME=VALUE"))):
+            (self.folder / "k.cl").write_text(
+                "typedef struct { int a; } s;\n__kernel void k(__global float* z, " + parameter +
+                ") { z[get_global_id(0)] = " + ("N + N;" if "int n" in parameter else "1;") + " }\n")
+            done = binary.mgpu("init", "k.cl", "-o", "k.toml", cwd=self.folder)
+            self.assertIn(done.code, (2, 5), done)
+            for word in words:
+                self.assertIn(word, done.err)
+            self.assertLessEqual(done.err.count("undeclared identifier"), 1, done.err)
+            self.assertFalse((self.folder / "k.toml").exists())
 
     def test_a_quick_size_is_one_that_can_be_split(self):
         if binary.DEVICE_COUNT < 2:
