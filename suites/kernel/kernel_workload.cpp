@@ -14,6 +14,7 @@
 #include "suites/kernel/command.hpp"
 #include "suites/kernel/data.hpp"
 #include "suites/kernel/kernel_program.hpp"
+#include "suites/kernel/other_process.hpp"
 
 namespace mgpu::kernel {
 namespace {
@@ -29,11 +30,14 @@ bool is_constant(const Argument& one, std::span<const std::byte> values) {
 }  // namespace
 
 KernelWorkload::KernelWorkload(const SuiteParams& params)
-    : problem_(problem_of(params)),
+    : params_(params),
+      problem_(problem_of(params)),
       shape_(shape_of(problem_)),
       host_threads_(params.host_threads),
       pages_(problem_.host_bytes, "the arrays"),
       shared_(problem_.swaps.size()) {
+  // Where all devices are CPUs, now: what is measured later must not see the other process.
+  if (params.cpus) refuse_a_crash(params, problem_);
   bool taken = !params.input;
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
     Argument& one = problem_.args[a];
@@ -179,6 +183,7 @@ std::unique_ptr<DeviceProgram> KernelWorkload::program(DeviceResources& device, 
 // Tries a second time after a failure: a wrong descriptor fails again, a faulty device may not.
 void KernelWorkload::try_on(DeviceResources& device, Launches& launches, Items fits) {
   const std::string& id = device.traits().id;
+  if (device.traits().cpu) refuse_a_crash(params_, problem_);
   // Takes no lock: programs are made one at a time, before any sample, and a driver may block this
   // thread forever.
   std::string first;
@@ -227,7 +232,7 @@ void KernelWorkload::try_once(const std::string& id, DeviceResources& device, La
     expected_by_ = id;
     expected_ = std::move(expected);
   }
-  if (expected_.empty() || !problem_.guards || tried_.contains(id)) return;
+  if (expected_.empty() || problem_.guards == Guards::off || tried_.contains(id)) return;
   trial.compare_cuts(first_round_.empty() ? expected_ : first_round_, unwritten_);
   tried_.insert(id);
   if (problem_.granularity >= problem_.items && tried_.size() == 1)

@@ -89,6 +89,7 @@ class KernelWorkload final : public Workload,
   std::string run_command(const std::string& digest);
   Items piece_of_pipeline() const;
 
+  const SuiteParams params_;
   Problem problem_;
   Shape shape_;
   unsigned host_threads_;

@@ -304,9 +304,10 @@ std::string skeleton(DeviceResources& device, const SuiteInfo::Descriptors::Temp
     throw Error(error.kind(), build_message(error.what()));
   }
   if (!parameters)
-    throw Error(ErrorKind::unsupported,
-                fmt::format("{}: the driver of device {} does not tell the parameters of kernel {}",
-                            file.string(), device.traits().id, chosen));
+    throw Error(
+        ErrorKind::unsupported,
+        fmt::format("{}: the driver of device {} does not report the parameters of kernel {}",
+                    file.string(), device.traits().id, chosen));
   return Draft(from, device, text, chosen).write(*parameters);
 }
 

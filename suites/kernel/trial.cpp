@@ -12,7 +12,8 @@
 namespace mgpu::kernel {
 namespace {
 
-constexpr Bytes kMostRoom = Bytes{4} << 20;  // most poison on each side of an array
+constexpr Bytes kMostRoom = Bytes{4} << 20;   // most poison on each side of an array
+constexpr Bytes kWideRoom = Bytes{64} << 20;  // poison there with --guards wide
 
 // Returns the number of representable values from one float to the other. Bit patterns order like
 // the values; those of negative values order backwards.
@@ -83,18 +84,24 @@ std::optional<Difference> first_difference(const ElementType& type, const Tolera
 
 Trial::Image Trial::image_of(std::size_t argument, const Slice& slice, std::byte poison) const {
   const Argument& one = problem_.args[argument];
-  const Bytes size = slice_bytes(problem_, one, slice),
-              room = aligned(std::min(one.bytes(), kMostRoom)) + kAlignment;
+  const Bytes size = slice_bytes(problem_, one, slice);
   Image image;
-  image.zero = room;
-  image.bytes.assign(room + aligned(size) + room, poison);
+  if (problem_.guards == Guards::exact) {
+    image.bytes.assign(std::max<Bytes>(size, 1), poison);
+  } else {
+    const Bytes room = problem_.guards == Guards::wide
+                           ? kWideRoom
+                           : aligned(std::min(one.bytes(), kMostRoom)) + kAlignment;
+    image.zero = room;
+    image.bytes.assign(room + aligned(size) + room, poison);
+  }
   // A value read outside of the given range must not look like an unwritten output, so inputs get a
   // different poison: another NaN, or -3 in integers.
   if (one.access == Access::read && poison != std::byte{0}) {
     for (Bytes at = 0; at < image.bytes.size(); at += one.type.lane())
       image.bytes[at] = std::byte{0xfd};
   }
-  std::byte* const zero = image.bytes.data() + room;
+  std::byte* const zero = image.bytes.data() + image.zero;
   for (const Move& move : input_moves(problem_, inputs_, argument, slice)) {
     for (Bytes i = 0; i < move.count; ++i) {
       if (move.zeros) {
@@ -225,7 +232,9 @@ std::string Trial::crash_of(const std::string& kernel, const std::string& what) 
 }
 
 std::string Trial::crash_of(const Slice& slice) const {
-  return crash_of(problem_.descriptor.name, fmt::format("slice [{}, {})", slice.begin, slice.end));
+  const std::string& kernel =
+      problem_.stages.size() == 1 ? problem_.stages.front().entry : problem_.descriptor.name;
+  return crash_of(kernel, fmt::format("slice [{}, {})", slice.begin, slice.end));
 }
 
 Results Trial::all_rounds() {

@@ -8,11 +8,12 @@ import array
 import json
 import math
 import os
+import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tomllib
+import unittest
 from pathlib import Path
 
 import binary
@@ -391,6 +392,19 @@ class Runs(Kernel):
                          "single", cwd=self.folder)
         self.assertEqual(done.err, "")
 
+    def test_what_plan_asks_for_makes_it_work_and_a_result_is_simulated(self):
+        file = self.write(SAXPY.replace("n = 4096", "n = 100000"))
+        env = {"XDG_CACHE_HOME": str(self.folder / "cache")}
+        plan = ["plan", "--kernel", file, "--set", "a=0.5", *binary.ONE_DEVICE]
+        asked = self.refused(plan, 2, "has not been measured", cwd=self.folder, env=env).err
+        command = shlex.split(asked.split("run first: mgpu-bench ")[1])
+        self.assertEqual(command[:2], ["calibrate", "kernel"])
+        self.good(*command, "--no-noise", cwd=self.folder, env=env)
+        self.assertIn("100,000", self.good(*plan, cwd=self.folder, env=env).out)
+        self.refused(["calibrate", "merkle", "--kernel", file], 2, "--kernel", cwd=self.folder)
+        self.run_kernel(file, "-s", "equal")
+        self.good("simulate", "--from", "r.json", cwd=self.folder)
+
     def test_a_bit_that_is_flipped_while_slices_are_tried_does_not_blame_the_descriptor(self):
         env = {"OPENCL_LAYERS": os.environ["MGPU_FAULT_LAYER"],
                "MGPU_FAULT_SCRIPT": "call=download min=64 nth=1 times=1 bit=62 do=flip"}
@@ -609,14 +623,39 @@ class Fails(Kernel):
         self.assertEqual(process.returncode, 143, err)
         self.assertFalse(Path(f"/proc/{int(pid.read_text())}").exists())
 
-    def test_a_kernel_that_ends_the_process_is_named(self):
+    def test_a_kernel_that_would_end_the_process_is_a_wrong_descriptor(self):
         file = self.write(code=SAXPY_CL.replace("x[get_global_id(0)]",
                                                 "x[get_global_id(0) + ((size_t)1 << 40)]"))
-        done = binary.mgpu("run", "--kernel", file, *binary.ONE_DEVICE, *FEW, *RESIDENT, "-s",
-                           "equal", cwd=self.folder)
-        self.assertEqual(done.code, -signal.SIGSEGV, done)
-        for word in (file, "slice [0, 4096)", "SIGSEGV"):
-            self.assertIn(word, done.err)
+        done = binary.mgpu("run", "merkle", "kernel", "--kernel", file, *binary.ONE_DEVICE, *FEW,
+                           *RESIDENT, "-s", "equal", "--size", 4096, "-o", "r.json",
+                           cwd=self.folder)
+        self.assertEqual(done.code, 2, done)
+        for word in (f"error: {file}", '"saxpy"', "slice [0, 4096)", "SIGSEGV",
+                     f"mgpu-bench run --kernel {file} --check-memory"):
+            self.assertEqual(done.err.count(word), 1, done.err)
+        runs = json.loads((self.folder / "r.json").read_text())["runs"]
+        self.assertEqual([(run["suite"], run["status"]) for run in runs], [("merkle", "ok")])
+
+    def test_of_a_kernel_that_would_end_the_process_the_argument_is_named(self):
+        file = self.write(code=SAXPY_CL.replace("z[get_global_id(0)] =",
+                                                "z[get_global_id(0) * 3000] ="))
+        said = self.ends(2, file)
+        for word in ("with more memory", 'argument "z" is written at item'):
+            self.assertIn(word, said)
+
+    @unittest.skipUnless(shutil.which("oclgrind"), "Oclgrind is not installed")
+    def test_oclgrind_names_the_line_of_the_first_access_outside_of_the_arguments(self):
+        code = SAXPY_CL.replace("a * x[get_global_id(0)]", "a *\n    x[get_global_id(0) + 1]")
+        said = self.good("run", "--kernel", self.write(), "--check-memory", cwd=self.folder).err
+        self.assertIn("no access outside", said)
+        file = self.write(code=code)
+        self.refused(["run", "--kernel", file, "--check-memory", "--size", 512], 2, "k.cl:3:",
+                     '"saxpy" reads 4 bytes', "(511,0,0)", cwd=self.folder)
+
+    def test_where_memory_cannot_be_checked_is_said(self):
+        self.refused(["run", "--kernel", self.write(), "--check-memory"], 5, "no oclgrind",
+                     cwd=self.folder, env={"PATH": str(self.folder)})
+        self.refused(["run", "merkle", "--check-memory"], 2, "--kernel FILE")
 
     def test_a_kernel_that_does_not_build_is_quoted_with_file_and_line(self):
         self.assertIn("k.cl:2:", self.ends(5, self.write(code=SAXPY_CL.replace("a * x", "a * y"))))
