@@ -8,7 +8,6 @@
 #include "app/commands.hpp"
 #include "app/device_set.hpp"
 #include "app/environment.hpp"
-#include "app/other_process.hpp"
 #include "app/problems.hpp"
 #include "app/run_request.hpp"
 #include "app/signals.hpp"
@@ -107,7 +106,6 @@ ExitCode cmd_calibrate(const Context& context) {
   const std::vector<const SuiteInfo*> named = chosen_suites(context.invocation, context.suites);
   refuse_foreign_options(settings, context.suites, named);
   const std::vector<SuiteInfo> chosen = with_given_defaults(settings, named);
-  try_kernels_elsewhere(context);
   const std::unique_ptr<Backend> backend = context.make_backend();
   const DeviceSet set = choose_devices(*backend, context);
   StatusLine line;

@@ -272,7 +272,6 @@ ExitCode cmd_run(const Context& context) {
     return ExitCode::ok;
   }
   if (settings.is_on("check-memory")) return check_memory(context, request);
-  if (!settings.is_on("build-only")) try_kernels_elsewhere(context);
   std::optional<Earlier> earlier;
   if (request.resumes) {
     earlier = read_earlier(*request.result_file);

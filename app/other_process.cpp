@@ -139,13 +139,16 @@ std::string read(const std::string& file) {
 
 }  // namespace
 
-void try_kernels_elsewhere(const Context& context) {
+void try_kernels_elsewhere(const Invocation& invocation, std::span<const SuiteInfo> suites) {
   using Descriptors = SuiteInfo::Descriptors;
-  for (const SuiteInfo& suite : context.suites) {
+  const Settings& settings = invocation.settings;
+  if (invocation.command != "run" && invocation.command != "calibrate") return;
+  if (settings.is_on("build-only")) return;  // this is the other process
+  for (const SuiteInfo& suite : suites) {
     if (!suite.descriptors || suite.descriptors->set_other_process == nullptr) continue;
     Words limits;
     for (const char* const name : {"timeout", "build-timeout"})
-      if (const Given* given = context.invocation.settings.find(name)) {
+      if (const Given* given = settings.find(name)) {
         limits.push_back("--" + std::string(name));
         limits.push_back(given->value);
       }
