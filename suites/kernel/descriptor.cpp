@@ -302,9 +302,8 @@ void read_kernels(Table& root, Descriptor& made) {
 
 }  // namespace
 
-Descriptor descriptor_of(const nlohmann::json& given, const std::string& name,
+Descriptor descriptor_of(const nlohmann::json& tree, const std::string& name,
                          const std::filesystem::path& folder) {
-  const nlohmann::json tree = is_t1(given) ? from_t1(given, name) : given;
   Descriptor made;
   made.file = name;
   made.folder = folder;
@@ -397,7 +396,9 @@ void add_text(Descriptor& made, const std::string& name, std::string_view text) 
 
 Descriptor read_descriptor(const std::filesystem::path& file) {
   const nlohmann::json tree = read_tree(file);
-  Descriptor made = descriptor_of(tree, file.string(), file.parent_path());
+  const std::filesystem::path folder = file.parent_path();
+  Descriptor made = is_t1(tree) ? descriptor_of_t1(tree, file.string(), folder)
+                                : descriptor_of(tree, file.string(), folder);
   for (const std::filesystem::path& kernel : made.kernels) {
     try {
       add_text(made, kernel.string(), read_text_file(kernel));

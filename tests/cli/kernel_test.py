@@ -534,6 +534,23 @@ class Runs(Kernel):
         runs = self.run_kernel(self.write(json.dumps(t1), name="k.json"), "-s", "equal,dynamic")
         self.assertEqual(len({run["verify"]["digest"] for run in runs}), 1)
 
+    def test_a_kernel_of_two_axes_in_the_schema_of_kernel_tuner_is_split_by_rows(self):
+        vector = {"Type": "float", "MemoryType": "Vector", "FillType": "Random"}
+        t1 = {"KernelSpecification": {
+            "Language": "OpenCL", "KernelName": "sum", "KernelFile": "k.cl", "GlobalSize": {"X": "1"},
+            "ProblemSize": [96, 64], "LocalSize": {"X": "32", "Y": "2"},
+            "Arguments": [{**vector, "Name": "out", "Size": 96 * 64, "AccessType": "WriteOnly"},
+                          {**vector, "Name": "in", "Size": 98 * 66, "AccessType": "ReadOnly"}]}}
+        code = ("__kernel void sum(__global float* out, __global float* in) {\n"
+                "  const int x = get_global_id(0), y = get_global_id(1);\n"
+                "  out[y * 96 + x] = in[y * 98 + x] + in[(y + 2) * 98 + x + 2];\n}\n")
+        runs = self.run_kernel(self.write(json.dumps(t1), code, "k.json"), "-s", "equal,single")
+        self.assertEqual(len({run["verify"]["digest"] for run in runs}), 1)
+        self.assertEqual([run["params"]["n"] for run in runs], [64] * len(runs))
+        split = next(run for run in runs if run["strategy"] == "equal")
+        if binary.DEVICE_COUNT > 1:
+            self.assertTrue(all(0 < one["items"] < 64 for one in split["per_device"]), split)
+
     def test_records_are_those_of_all_slices_in_the_order_of_their_values(self):
         expected = sorted(value % 1000 for value in range(4096) if value % 1000 % 7 == 0)
         made, _ = self.output("i", self.write(APPEND, APPEND_CL), "-s", "dynamic:chunks=5",

@@ -405,6 +405,58 @@ TEST_CASE("kernel: kernels of a file are found by their names, whatever stands a
   CHECK(kernels_in("int kernel_size;").empty());
 }
 
+TEST_CASE("kernel: a T1 file of two axes is split along the last, in the rows of its groups") {
+  // Kernel Tuner's test_T1_input.json in short: the range is ProblemSize, not GlobalSize.
+  nlohmann::json t1 = nlohmann::json::parse(R"json({
+    "ConfigurationSpace": {"TuningParameters": [
+      {"Name": "bx", "Type": "int", "Values": "[16, 32]", "Default": 32},
+      {"Name": "by", "Type": "int", "Values": "[1, 2]"},
+      {"Name": "tile", "Type": "int", "Values": "list(range(4, 9))"}]},
+    "KernelSpecification": {
+      "Language": "OpenCL", "KernelName": "k", "KernelFile": "none.cl",
+      "LocalSize": {"X": "bx", "Y": "by", "Z": "1"},
+      "GlobalSize": {"X": "(262144 // bx) // tile", "Y": "(262144 // by) // tile", "Z": "1"},
+      "GridDivX": ["bx"], "GridDivY": ["by", "tile"], "ProblemSize": [640, 480],
+      "Arguments": [
+        {"Name": "out", "Type": "float", "MemoryType": "Vector", "AccessType": "WriteOnly",
+         "Size": 307200},
+        {"Name": "in", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly",
+         "FillType": "Random", "Size": "(ProblemSize[0] + tile - 1) * (ProblemSize[1] + 14)"},
+        {"Name": "rows", "Type": "int32", "MemoryType": "Vector", "AccessType": "ReadWrite",
+         "Size": 960},
+        {"Name": "c", "Type": "custom", "TypeSize": 12, "MemoryType": "Vector",
+         "AccessType": "ReadOnly", "Size": "480"}]}})json");
+  const nlohmann::json made = from_t1(t1, "t1.json", "");
+  CHECK(made["n"] == 480);
+  CHECK(made["launch"]["global"] ==
+        nlohmann::json({"ceil_div(640, bx) * (bx)", "ceil_div(count, by * tile) * (by)"}));
+  CHECK(made["launch"]["local"] == nlohmann::json({"bx", "by"}));
+  CHECK(made["launch"]["offset"] == "global_work_offset");
+  CHECK(made["items"]["granularity"] == "by * tile");
+  CHECK(made["params"] == nlohmann::json({{"bx", "32"}, {"by", "1"}, {"tile", "4"}}));
+  const auto& args = made["args"];
+  CHECK(args[0]["map"] == nlohmann::json({{"kind", "split"}, {"per_item", 640}}));
+  CHECK(args[1]["size"] == 643 * 494);
+  CHECK(args[2]["map"]["per_item"] == 2);
+  CHECK((args[3]["map"] == "replicate" && args[3]["type"] == "struct" && args[3]["bytes"] == 12));
+  auto& arguments = t1["KernelSpecification"]["Arguments"];
+  const auto refused = [&] {
+    return refusal([&] { descriptor_of_t1(t1, "t1.json", ""); }, ErrorKind::input);
+  };
+  arguments[0]["Size"] = 307201;
+  CHECK(has(refused(), "KernelSpecification.Arguments[0].Size is 307201"));
+  arguments[0]["Size"] = 307200;
+  arguments[2]["Type"] = "half3x";
+  CHECK(has(refused(), "t1.json: KernelSpecification.Arguments[2].Type is \"half3x\""));
+  arguments[2]["Type"] = "int32";
+  for (auto& one : arguments) one["AccessType"] = "ReadOnly";
+  CHECK(has(refused(),
+            "KernelSpecification.Arguments has none that the kernel writes "
+            "(AccessType WriteOnly"));
+  t1["KernelSpecification"].erase("ProblemSize");
+  CHECK(has(refused(), "GlobalSize.Y depends on tuning parameters"));
+}
+
 TEST_CASE("kernel: a look at the source tells what is read, written, and by which index") {
   const std::string text =
       "float help(__global const float* p, int i) { return p[i]; }\n"
