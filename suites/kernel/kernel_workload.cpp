@@ -233,7 +233,9 @@ void KernelWorkload::try_once(const std::string& id, DeviceResources& device, La
     expected_ = std::move(expected);
   }
   if (expected_.empty() || problem_.guards == Guards::off || tried_.contains(id)) return;
-  trial.compare_cuts(first_round_.empty() ? expected_ : first_round_, unwritten_);
+  slices_tried_ =
+      std::max(slices_tried_,
+               trial.compare_cuts(first_round_.empty() ? expected_ : first_round_, unwritten_));
   tried_.insert(id);
   if (problem_.granularity >= problem_.items && tried_.size() == 1)
     doubts_.push_back(
@@ -424,6 +426,9 @@ Verdict KernelWorkload::verify(VerifyLevel level, std::uint64_t) {
       fmt::format("every element{}, with device {} computing all items alone",
                   problem_.descriptor.tolerance.exact() ? ", bit for bit" : " within the tolerance",
                   expected_by_);
+  verdict.method += slices_tried_ > 1
+                        ? fmt::format(", which {} slices of other sizes agreed with", slices_tried_)
+                        : "; the split was not tried";
   Items made = 0;
   for (const Arrival& arrival : arrived_) made += arrival.slice.size();
   if (made != problem_.items)
@@ -432,7 +437,9 @@ Verdict KernelWorkload::verify(VerifyLevel level, std::uint64_t) {
   if (!damage_.empty()) return fail(damage_);
   if (const std::string why = compare(expected_, "one device alone"); !why.empty())
     return fail(why);
-  if (std::any_of(files_.begin(), files_.end(), [](const auto& bytes) { return !bytes.empty(); })) {
+  const bool has_files =
+      std::any_of(files_.begin(), files_.end(), [](const auto& bytes) { return !bytes.empty(); });
+  if (has_files) {
     verdict.method += ", and with the expected file";
     if (const std::string why = compare(files_, "the expected file"); !why.empty())
       return fail(why);
@@ -441,6 +448,8 @@ Verdict KernelWorkload::verify(VerifyLevel level, std::uint64_t) {
     verdict.method += ", and by " + in_quotes(problem_.descriptor.command);
     if (const std::string why = run_command(digest()); !why.empty()) return fail(why);
   }
+  if (problem_.descriptor.command.empty() && !has_files)
+    verdict.method += "; nothing checked the kernel itself (expected, check.command)";
   verdict.found.warnings = doubts_;
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
     const Argument& one = problem_.args[a];
@@ -448,6 +457,10 @@ Verdict KernelWorkload::verify(VerifyLevel level, std::uint64_t) {
     const bool none_written =
         a < unwritten_.size() && !unwritten_[a].empty() &&
         std::find(unwritten_[a].begin(), unwritten_[a].end(), false) == unwritten_[a].end();
+    if (a < unwritten_.size() && !unwritten_[a].empty() && !none_written)
+      verdict.method += fmt::format("; of {}, {} of {} bytes are written", in_quotes(one.name),
+                                    std::count(unwritten_[a].begin(), unwritten_[a].end(), false),
+                                    unwritten_[a].size());
     if (none_written)
       verdict.found.warnings.push_back(
           fmt::format("argument {}: the kernel writes none of its elements", in_quotes(one.name)));

@@ -395,7 +395,8 @@ void Trial::compare_runs(const Results& with_ones, const Results& with_zeros) {
   }
 }
 
-void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<bool>>& unwritten) {
+std::size_t Trial::compare_cuts(const Results& expected,
+                                const std::vector<std::vector<bool>>& unwritten) {
   std::vector<Slice> slices = cuts_of(problem_.items, problem_.granularity);
   // Each block has a sum of its own, whatever the slice.
   if (problem_.block > 0 && !problem_.combines()) {
@@ -404,7 +405,7 @@ void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<
   Gathered gathered = nothing_yet();
   for (const Slice& slice : slices) {
     std::vector<Image> images;
-    if (!run(slice, std::byte{0xff}, images)) return;
+    if (!run(slice, std::byte{0xff}, images)) return 0;
     take(slice, images, gathered);
     for (std::size_t a = 0; a < images.size(); ++a) {
       const Argument& one = problem_.args[a];
@@ -441,7 +442,7 @@ void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<
       }
     }
   }
-  if (problem_.block > 0 && !problem_.combines()) return;
+  if (problem_.block > 0 && !problem_.combines()) return slices.size();
   complete(gathered, std::byte{0xff});
   const Results& sums = gathered.results;
   for (std::size_t a = 0; a < sums.size(); ++a) {
@@ -463,6 +464,7 @@ void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<
                             device_.traits().id,
                             text_at(one.type, expected[a].data() + e * one.type.size), hint()));
   }
+  return slices.size();
 }
 
 }  // namespace mgpu::kernel

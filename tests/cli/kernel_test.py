@@ -373,6 +373,24 @@ class Runs(Kernel):
                                devices=binary.ONE_DEVICE)
         self.assertNotIn("unseen", " ".join(run["warnings"]))
 
+    def test_the_verification_says_what_it_covered(self):
+        alone = "every element, bit for bit, with device "
+        sparse = (SAXPY.replace('access = "write"', 'access = "write"\nsparse = true'),
+                  SAXPY_CL.replace("  z[", "  if (get_global_id(0) % 4 == 0) z["))
+        check = SAXPY + '[check]\ncommand = "true"\n'
+        for (descriptor, code), more, words, without in (
+                ((SAXPY, SAXPY_CL), (), ("5 slices of other sizes", "nothing checked the kernel"), ()),
+                ((SAXPY, SAXPY_CL), ("--guards", "off"), ("the split was not tried",), ("slices",)),
+                ((check, SAXPY_CL), (), ('and by "true"',), ("nothing checked",)),
+                (sparse, (), ('of "z", 4096 of 16384 bytes are written',), ())):
+            run, = self.run_kernel(self.write(descriptor, code), "-s", "single", *more,
+                                   devices=binary.ONE_DEVICE)
+            method = run["verify"]["method"]
+            for word in (alone, *words):
+                self.assertIn(word, method)
+            for word in without:
+                self.assertNotIn(word, method)
+
     def test_checks_of_the_examples_refuse_what_is_no_number(self):
         ones = [1.0] * 64
         for name, right, more in (("saxpy", [3.5] * 64, ()),
