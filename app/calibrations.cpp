@@ -34,15 +34,6 @@ std::string given_options(const Settings& settings, std::span<const std::string>
   return words;
 }
 
-// Tells whether calibrate measures the rate of this problem: it does so with a suite's defaults.
-bool is_calibrated_by_default(const Problem& problem) {
-  Problem standard = problem;
-  for (const SuiteOption& option : problem.suite->options)
-    if (standard.params.options.contains(option.name))
-      standard.params.options[option.name] = option.values.front();
-  return !problem.suite->descriptors && work_of(problem) == work_of(standard);
-}
-
 }  // namespace
 
 CalibrationStore calibration_store(const Context& context) {
@@ -87,7 +78,7 @@ void calibrate_for_run(const Context& context, Backend& backend, std::span<const
 }
 
 void require_calibration(const Context& context, const SessionOptions& session) {
-  const std::optional<Uncalibrated> missing = first_uncalibrated(session);
+  const std::optional<std::string> missing = first_uncalibrated(session);
   if (!missing) return;
   const Problem& problem = session.problems.front();
   const std::string& suite = problem.suite->name;
@@ -98,15 +89,10 @@ void require_calibration(const Context& context, const SessionOptions& session) 
   const std::string options = given_options(settings, names);
   const std::string devices =
       given_options(settings, std::vector<std::string>{"devices", "sub-devices", "max-devices"});
-  std::vector<std::string> commands;
-  const bool by_default = is_calibrated_by_default(problem);
-  if (by_default || missing->lacks_capability)
-    commands.push_back(fmt::format("mgpu-bench calibrate {}{}", suite, devices));
-  if (!by_default)
-    commands.push_back(fmt::format("mgpu-bench run {}{}{} -s equal -n 1", suite, options, devices));
   throw Error(ErrorKind::usage,
-              fmt::format("plan: {} has not been measured on device {}; run first: {}",
-                          suite + options, missing->device, fmt::join(commands, " && ")));
+              fmt::format("plan: {0} has not been measured on device {1}; run first: mgpu-bench "
+                          "calibrate {0}{2}",
+                          suite + options, *missing, devices));
 }
 
 }  // namespace mgpu

@@ -34,7 +34,7 @@ class Tree {
       : suites_(suites),
         run_specs_(run_options(suites)),
         device_specs_(device_options()),
-        calibrate_specs_(calibrate_options()),
+        calibrate_specs_(calibrate_options(suites)),
         links_specs_(links_options()),
         plan_specs_(plan_options(suites)),
         simulate_specs_(simulate_options()),
@@ -141,6 +141,7 @@ class Tree {
                 "mgpu-bench "
                 "calibrate -d cpu --sub-devices 2 --recalibrate\n"
                 "  mgpu-bench calibrate matrix -d gpu --tune\n"
+                "  mgpu-bench calibrate --kernel saxpy.toml\n"
                 "  mgpu-bench calibrate --json | jq '.devices[].capability.fp32_flops'\n");
     add_arguments(sub, "SUITE", "Suites whose rates are measured (default: all)", false);
     for (const OptionSpec& spec : calibrate_specs_) add(sub, spec);

@@ -8,6 +8,7 @@
 #include "app/commands.hpp"
 #include "app/device_set.hpp"
 #include "app/environment.hpp"
+#include "app/problems.hpp"
 #include "app/run_request.hpp"
 #include "app/signals.hpp"
 #include "app/terminal.hpp"
@@ -20,8 +21,7 @@
 namespace mgpu {
 namespace {
 
-// Returns "merkle" of "merkle tree=plain": suites are calibrated with their default options, so the
-// name suffices.
+// Returns "merkle" of "merkle tree=plain": a suite is calibrated with one set of options at a time.
 std::string suite_of(const std::string& work) { return work.substr(0, work.find(' ')); }
 
 std::string as_text(std::span<const Tuning> tunings) {
@@ -103,10 +103,9 @@ ExitCode cmd_calibrate(const Context& context) {
   const TableStyle style = table_style(settings, context.environment);
   const bool json = settings.is_on("json"), afresh = settings.is_on("recalibrate");
   const CalibrationStore store = calibration_store(context);
-  std::vector<SuiteInfo> chosen;
-  for (const SuiteInfo* suite :
-       choose_suites("calibrate", context.invocation.arguments, context.suites))
-    chosen.push_back(*suite);
+  const std::vector<const SuiteInfo*> named = chosen_suites(context.invocation, context.suites);
+  refuse_foreign_options(settings, context.suites, named);
+  const std::vector<SuiteInfo> chosen = with_given_defaults(settings, named);
   const std::unique_ptr<Backend> backend = context.make_backend();
   const DeviceSet set = choose_devices(*backend, context);
   StatusLine line;

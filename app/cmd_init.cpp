@@ -1,4 +1,6 @@
 // `mgpu-bench init`: a first descriptor for a kernel of the user's own.
+#include <fmt/format.h>
+
 #include <algorithm>
 
 #include "app/commands.hpp"
@@ -6,6 +8,7 @@
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/output_file.hpp"
+#include "lib/base/quote.hpp"
 #include "lib/exec/driver_call.hpp"
 
 namespace mgpu {
@@ -45,6 +48,12 @@ ExitCode cmd_init(const Context& context) {
     print_data(text);
   else
     outputs.at(file).write(text);
+  if (!file.empty()) {
+    print_error(
+        fmt::format("{} is written; fill in what it asks for, then: mgpu-bench run --{} {} "
+                    "-s equal",
+                    file, suite->descriptors->option, shell_word(file)));
+  }
   return ExitCode::ok;
 }
 

@@ -13,6 +13,7 @@
 #include "app/device_set.hpp"
 #include "app/finish_run.hpp"
 #include "app/hot_plug.hpp"
+#include "app/other_process.hpp"
 #include "app/resume.hpp"
 #include "app/run_observer.hpp"
 #include "app/run_request.hpp"
@@ -271,6 +272,7 @@ ExitCode cmd_run(const Context& context) {
     print_data(as_config(asked, run_options(context.suites)));
     return ExitCode::ok;
   }
+  if (settings.is_on("check-memory")) return check_memory(context, request);
   std::optional<Earlier> earlier;
   if (request.resumes) {
     earlier = read_earlier(*request.result_file);

@@ -6,6 +6,7 @@
 
 #include "app/cli.hpp"
 #include "app/dispatch.hpp"
+#include "app/other_process.hpp"
 #include "app/rank.hpp"
 #include "app/saved_results.hpp"
 #include "app/signals.hpp"
@@ -59,6 +60,7 @@ ExitCode run_main(const std::vector<std::string>& argv, std::unique_ptr<Cluster>
   for (const std::string& warning : invocation.warnings) print_error("warning: " + warning);
   if (launch) cluster = join_ranks(*launch, invocation.command, argv, version, make_own_backend());
   resolve_saved_results(invocation, environment);
+  try_kernels_elsewhere(invocation, all_suites());
   const auto make_backend = [&] {
     // First, so that a signal that comes while drivers are loading is seen, too.
     install_stop_signals();

@@ -174,6 +174,10 @@ std::vector<OptionSpec> own_run_options() {
       {"build-only", 0, Kind::flag, "",
        "Build the kernels, which fills the caches of the drivers, and measure nothing", kWork,
        not_confirmed},
+      {"check-memory", 0, Kind::flag, "",
+       "Run the kernels of --kernel at a small size under Oclgrind, which must be installed, name "
+       "the first access outside of the arguments, and measure nothing",
+       kWork, not_confirmed},
       {"size", 0, Kind::list, "N,..",
        "Problem sizes, such as 100000, 1e6, 2^20, 1M or 64Ki; auto: about 100 ms on the fastest "
        "device; sweep: a range up to that size, by default with -s capability (default: auto; "
@@ -366,7 +370,8 @@ std::string value_name(const SuiteOption& option) {
 }
 
 OptionSpec suite_option(const SuiteInfo& suite, const SuiteOption& own) {
-  OptionSpec option{own.name, 0, Kind::value, value_name(own), own.help, group_of(suite), in_plan};
+  OptionSpec option{
+      own.name, 0, Kind::value, value_name(own), own.help, group_of(suite), in_plan | in_calibrate};
   option.suites = {suite.name};
   if (own.kind == SuiteOption::Kind::flag) {
     option.kind = Kind::flag;
@@ -462,8 +467,8 @@ std::vector<OptionSpec> simulate_options() {
   return options;
 }
 
-std::vector<OptionSpec> calibrate_options() {
-  std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_calibrate);
+std::vector<OptionSpec> calibrate_options(std::span<const SuiteInfo> suites) {
+  std::vector<OptionSpec> options = shared(run_options(suites), OptionSpec::in_calibrate);
   named(options, "timeout").help = kTimeoutHelp;
   options.push_back({"no-noise", 0, Kind::flag, "",
                      "Do not measure how much repeated medians of the same work differ", kDevices});

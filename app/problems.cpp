@@ -205,6 +205,22 @@ std::vector<Problem> problems_of(const Settings& settings, std::span<const Suite
 
 }  // namespace
 
+std::vector<SuiteInfo> with_given_defaults(const Settings& settings,
+                                           std::span<const SuiteInfo* const> chosen) {
+  std::vector<SuiteInfo> suites;
+  for (const SuiteInfo* suite : chosen) {
+    suites.push_back(*suite);
+    const std::map<std::string, std::string> given = options_of(*suite, settings);
+    for (SuiteOption& option : suites.back().options) {
+      const auto value = given.find(option.name);
+      if (value == given.end()) continue;
+      std::erase(option.values, value->second);
+      option.values.insert(option.values.begin(), value->second);
+    }
+  }
+  return suites;
+}
+
 // Only flags are checked: the environment and config files are standing settings for many runs.
 void refuse_foreign_options(const Settings& settings, std::span<const SuiteInfo> suites,
                             std::span<const SuiteInfo* const> chosen) {

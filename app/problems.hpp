@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "app/run_request.hpp"
 #include "lib/report/record.hpp"
@@ -13,6 +14,11 @@ namespace mgpu {
 // Throws Error(usage) for a flag that belongs to no chosen suite.
 void refuse_foreign_options(const Settings& settings, std::span<const SuiteInfo> suites,
                             std::span<const SuiteInfo* const> chosen);
+
+// Returns the suites with the options that were given as their defaults, for commands that take a
+// suite with its defaults. Throws Error(usage) for an unknown value.
+std::vector<SuiteInfo> with_given_defaults(const Settings& settings,
+                                           std::span<const SuiteInfo* const> chosen);
 
 // Sets the request's problems, how their sizes are found, and the strategy of a sweep if none is
 // named. Throws Error(usage), naming the option, its value and what is expected; Error(input) for a

@@ -87,7 +87,7 @@ std::vector<OptionSpec> plan_options(std::span<const SuiteInfo> suites);
 // Returns the options of `simulate`: those of run that make sense for given devices and work.
 std::vector<OptionSpec> simulate_options();
 // Returns the options of `calibrate`: those of run that choose devices or are about calibration.
-std::vector<OptionSpec> calibrate_options();
+std::vector<OptionSpec> calibrate_options(std::span<const SuiteInfo> suites);
 // Returns the options of `links`: devices, and its own.
 std::vector<OptionSpec> links_options();
 // Returns the options of `report`: those of run that need only a saved result.

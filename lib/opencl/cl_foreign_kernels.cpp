@@ -64,7 +64,7 @@ std::optional<std::vector<KernelParameter>> ClKernel::parameters() const {
 
 std::unique_ptr<Kernel> ClDevice::foreign_kernel(const KernelSource& source, std::string_view entry,
                                                  const std::string& given) {
-  constexpr std::size_t kLogLines = 12;
+  constexpr std::size_t kLogLines = 100;
   const Nanos begin = host_now();
   const std::string options = own_options(given + " -cl-kernel-arg-info"),
                     key = source.text + '\0' + options, name(entry);

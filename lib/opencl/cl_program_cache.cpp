@@ -3,6 +3,7 @@
 // damaged one.
 #include "lib/opencl/cl_program_cache.hpp"
 
+#include <algorithm>
 #include <optional>
 #include <sstream>
 #include <string_view>
@@ -75,16 +76,38 @@ std::optional<cl::Program> from_binary(const cl::Context& context, const cl::Dev
   }
 }
 
-// Returns the first lines of a compiler's log that are not empty, as one line.
-std::string first_lines(const std::string& log, std::size_t most_lines) {
+// Returns what a line of a compiler's log says, without the place of it; empty: it begins no
+// message.
+std::string message_in(const std::string& line) {
+  if (line.find("error") == std::string::npos && line.find("warning") == std::string::npos)
+    return "";
+  std::string message;
+  for (std::size_t at = 0; at < line.size(); ++at) {
+    message += line[at];
+    if (line[at] != ':') continue;
+    while (at + 1 < line.size() && line[at + 1] >= '0' && line[at + 1] <= '9') ++at;
+  }
+  return message;
+}
+
+// Returns the lines of a compiler's log that are not empty, as one line. A message that comes again
+// is left out, with the lines that show its place.
+std::string lines_of(const std::string& log, std::size_t most_lines) {
   constexpr std::size_t kMostOfLine = 160;
   std::string text;
+  std::vector<std::string> messages;
+  bool again = false;
   std::istringstream in(log);
   std::string line;
   for (std::size_t count = 0; count < most_lines && std::getline(in, line);) {
     std::erase_if(line, [](char c) { return c == '\0' || c == '\r'; });
     const std::size_t begin = line.find_first_not_of(" \t");
     if (begin == std::string::npos) continue;
+    if (const std::string message = message_in(line); !message.empty()) {
+      again = std::find(messages.begin(), messages.end(), message) != messages.end();
+      if (!again) messages.push_back(message);
+    }
+    if (again) continue;
     text += (count++ == 0 ? "" : " | ") + line.substr(begin, kMostOfLine);
   }
   return text.empty() ? "the compiler says nothing" : text;
@@ -106,7 +129,7 @@ cl::Program build_cl_program(const cl::Context& context, const cl::Device& devic
     throw Error(
         ErrorKind::unsupported,
         what + ": " +
-            first_lines(program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device, &status), log_lines));
+            lines_of(program.getBuildInfo<CL_PROGRAM_BUILD_LOG>(device, &status), log_lines));
   }
   return program;
 }

@@ -262,14 +262,14 @@ std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const
     const std::size_t first = all.size();
     for (const Device& device : devices) {
       SuiteCalibration& row = all.emplace_back();
-      row.work = work_of(problem_of_reference_size({&suite, {}}, device.is_cpu()));
+      row.work = work_of(problem_of_reference_size(default_problem(suite), device.is_cpu()));
       row.device = device.id;
       if (!afresh) row.rate = store.load_suite(device, row.work, warnings);
       if (row.rate && row.rate->busy) row.rate.reset();
       if (row.rate) row.origin = CalibrationOrigin::cached;
     }
     for (const bool cpus : {false, true}) {
-      const Problem problem = problem_of_reference_size({&suite, {}}, cpus);
+      const Problem problem = problem_of_reference_size(default_problem(suite), cpus);
       measure_suite(backend, executor, devices, std::span(all).subspan(first), problem, cpus, store,
                     warnings, begins);
     }

@@ -62,14 +62,13 @@ std::vector<std::optional<Nanos>> times_alone(const PlanRequest& request) {
 
 }  // namespace
 
-std::optional<Uncalibrated> first_uncalibrated(const SessionOptions& options) {
+std::optional<std::string> first_uncalibrated(const SessionOptions& options) {
   const std::string work = work_of(options.problems.front());
   for (std::size_t i = 0; i < options.devices.size(); ++i) {
     const Device& device = options.devices[i];
     const auto& known = options.calibration.devices;
     const bool has_capability = i < known.size() && known[i];
-    if (!has_capability || rate_of(options, work, device) == nullptr)
-      return Uncalibrated{device.id, !has_capability};
+    if (!has_capability || rate_of(options, work, device) == nullptr) return device.id;
   }
   return std::nullopt;
 }
@@ -103,8 +102,8 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
     return i < options.handicaps.size() ? options.handicaps[i] : Handicap{};
   };
   if (const auto missing = first_uncalibrated(options))
-    throw Error(ErrorKind::usage, "plan: " + work_in_words(problem) +
-                                      " has not been measured on device " + missing->device);
+    throw Error(ErrorKind::usage,
+                "plan: " + work_in_words(problem) + " has not been measured on device " + *missing);
   std::vector<Device> devices;
   std::vector<std::unique_ptr<OpenDevice>> open;
   for (std::size_t i = 0; i < options.devices.size(); ++i) {

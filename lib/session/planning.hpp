@@ -22,14 +22,9 @@ struct PlannedCase {
   std::optional<Candidate> by_rule;  // rule_of_thumb
 };
 
-struct Uncalibrated {
-  std::string device;             // its id
-  bool lacks_capability = false;  // else it only lacks the rate of the problem
-};
-
-// Returns the first device that plan_problem lacks figures of; nothing if it has all of them. The
-// rate of a device of the same kind will do.
-std::optional<Uncalibrated> first_uncalibrated(const SessionOptions& options);
+// Returns the id of the first device that plan_problem lacks figures of; nothing if it has all of
+// them. The rate of a device of the same kind will do.
+std::optional<std::string> first_uncalibrated(const SessionOptions& options);
 
 // Returns the choice for the request with its shares and its bottleneck. Simulates at most 64
 // devices: of more, the shares are those that the strategy fixes. Throws what choose_plan throws.

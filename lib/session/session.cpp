@@ -182,7 +182,7 @@ void build_programs(Backend& backend, GroupWorkload& used, Mode mode,
         if (capacity.fits > 0) used.workload->program(resources, mode, capacity);
       });
     } catch (const Error& error) {
-      if (error.kind() == ErrorKind::interrupted) throw;
+      if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::input) throw;
       observer.warning("device " + device.facts.id + ": " + error.what());
       if (try_drain(backend, *device.open)) continue;
       device.lost = used.memory_in_use = true;

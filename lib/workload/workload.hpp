@@ -323,6 +323,16 @@ struct SuiteInfo {
     };
     std::string (*make_template)(DeviceResources&, const TemplateRequest&) = nullptr;
     std::string shown = {};  // value of the option in an overview of all suites
+    // How another process ended that ran a problem's kernels on a CPU: whether they crashed it, and
+    // the error that it wrote last, if any.
+    struct OtherEnd {
+      bool crashed = false;
+      std::string said;
+    };
+    using OtherProcess = std::function<OtherEnd(const SuiteParams&)>;
+    // Sets the function that runs a problem's kernels in another process. Workloads call it before
+    // they run a user's kernel on a CPU, where one that crashes ends its process.
+    void (*set_other_process)(OtherProcess) = nullptr;
   };
   std::optional<Descriptors> descriptors;
 };

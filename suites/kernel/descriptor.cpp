@@ -117,13 +117,11 @@ void read_combination(Table& map, ArgumentText& argument) {
 void read_map(Table& table, ArgumentText& argument) {
   const std::vector<std::string> kinds{"split",  "replicate", "halo",   "slice", "fixed",
                                        "ragged", "reduce",    "append", "local"};
-  const nlohmann::json* given = table.value("map");
-  if (given == nullptr)
+  const nlohmann::json object = table.of_kind("map");
+  if (object.is_null())
     table.refuse("map",
                  "is missing; expected: split, replicate, halo, slice, fixed, ragged, reduce, "
                  "append, local");
-  nlohmann::json object = *given;
-  if (given->is_string()) object = {{"kind", *given}};
   Table map(object, table.at("map"));
   if (!map.has("kind")) map.refuse("kind", "is missing");
   argument.map = static_cast<MapKind>(map.choice("kind", kinds, 0));
@@ -230,12 +228,12 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
                  "readwrite and scratch need "
                  "split or slice)");
   }
-  if (auto fill = table.table("fill")) {
+  if (const nlohmann::json fill = table.of_kind("fill"); !fill.is_null()) {
     const bool begins_with_it =
         argument.access == Access::read || argument.access == Access::readwrite ||
         (argument.map == MapKind::reduce && !argument.combine.entry.empty());
     if (!begins_with_it) table.refuse("fill", "has no effect on an argument that is only written");
-    argument.fill = read_fill(std::move(*fill), argument.type, folder);
+    argument.fill = read_fill(Table(fill, table.at("fill")), argument.type, folder);
   } else if (argument.access == Access::read) {
     argument.fill.kind = FillKind::uniform;
     argument.fill.high = default_high(argument.type);
@@ -304,9 +302,8 @@ void read_kernels(Table& root, Descriptor& made) {
 
 }  // namespace
 
-Descriptor descriptor_of(const nlohmann::json& given, const std::string& name,
+Descriptor descriptor_of(const nlohmann::json& tree, const std::string& name,
                          const std::filesystem::path& folder) {
-  const nlohmann::json tree = is_t1(given) ? from_t1(given, name) : given;
   Descriptor made;
   made.file = name;
   made.folder = folder;
@@ -399,7 +396,9 @@ void add_text(Descriptor& made, const std::string& name, std::string_view text) 
 
 Descriptor read_descriptor(const std::filesystem::path& file) {
   const nlohmann::json tree = read_tree(file);
-  Descriptor made = descriptor_of(tree, file.string(), file.parent_path());
+  const std::filesystem::path folder = file.parent_path();
+  Descriptor made = is_t1(tree) ? descriptor_of_t1(tree, file.string(), folder)
+                                : descriptor_of(tree, file.string(), folder);
   for (const std::filesystem::path& kernel : made.kernels) {
     try {
       add_text(made, kernel.string(), read_text_file(kernel));

@@ -112,9 +112,14 @@ struct NamedTexts {
 };
 Descriptor built_in_descriptor(const NamedTexts& texts);
 
-// Converts a T1 file (Kernel Tuner, KTT): an array with one element per work-item is split, other
-// arrays are replicated. Throws Error(input).
-nlohmann::json from_t1(const nlohmann::json& t1, const std::string& name);
+// Converts a T1 file (Kernel Tuner, KTT): an array with one element per work-item is split along
+// the last axis, other arrays are replicated. Relative paths start at `folder`. Throws
+// Error(input).
+nlohmann::json from_t1(const nlohmann::json& t1, const std::string& name,
+                       const std::filesystem::path& folder);
+// Builds a descriptor from a T1 file, whose keys messages name.
+Descriptor descriptor_of_t1(const nlohmann::json& t1, const std::string& name,
+                            const std::filesystem::path& folder);
 bool is_t1(const nlohmann::json& tree);
 
 }  // namespace mgpu::kernel

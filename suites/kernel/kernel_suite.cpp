@@ -7,6 +7,7 @@
 #include "lib/base/quote.hpp"
 #include "suites/kernel/examples.hpp"
 #include "suites/kernel/kernel_workload.hpp"
+#include "suites/kernel/other_process.hpp"
 #include "suites/kernel/skeleton.hpp"
 #include "suites/suites.hpp"
 
@@ -164,8 +165,9 @@ SuiteInfo kernel_suite() {
        {"none"},
        Option::text},
       {"guards",
-       "Check trial slices before anything is measured, to catch a wrong argument map",
-       {"on", "off"}},
+       "Check trial slices before anything is measured, to catch a wrong argument map, with memory "
+       "around each argument; wide: 64 MiB of it; exact: none, for tools that watch memory",
+       {"on", "off", "wide", "exact"}},
       {"side-by-side",
        "Run stages side by side that do not depend on each other; off: one after another",
        {"on", "off"}},
@@ -176,7 +178,7 @@ SuiteInfo kernel_suite() {
   info.host_bytes = host_bytes;
   info.size_of_input = size_of_input;
   info.check = check;
-  info.descriptors = {"kernel", problem_in, swept, make_template, "nbody"};
+  info.descriptors = {"kernel", problem_in, swept, make_template, "nbody", set_other_process};
   info.shape = shape;
   info.make = make;
   return info;

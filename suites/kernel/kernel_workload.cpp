@@ -14,6 +14,7 @@
 #include "suites/kernel/command.hpp"
 #include "suites/kernel/data.hpp"
 #include "suites/kernel/kernel_program.hpp"
+#include "suites/kernel/other_process.hpp"
 
 namespace mgpu::kernel {
 namespace {
@@ -29,11 +30,14 @@ bool is_constant(const Argument& one, std::span<const std::byte> values) {
 }  // namespace
 
 KernelWorkload::KernelWorkload(const SuiteParams& params)
-    : problem_(problem_of(params)),
+    : params_(params),
+      problem_(problem_of(params)),
       shape_(shape_of(problem_)),
       host_threads_(params.host_threads),
       pages_(problem_.host_bytes, "the arrays"),
       shared_(problem_.swaps.size()) {
+  // Where all devices are CPUs, now: what is measured later must not see the other process.
+  if (params.cpus) refuse_a_crash(params, problem_);
   bool taken = !params.input;
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
     Argument& one = problem_.args[a];
@@ -179,6 +183,7 @@ std::unique_ptr<DeviceProgram> KernelWorkload::program(DeviceResources& device, 
 // Tries a second time after a failure: a wrong descriptor fails again, a faulty device may not.
 void KernelWorkload::try_on(DeviceResources& device, Launches& launches, Items fits) {
   const std::string& id = device.traits().id;
+  if (device.traits().cpu) refuse_a_crash(params_, problem_);
   // Takes no lock: programs are made one at a time, before any sample, and a driver may block this
   // thread forever.
   std::string first;
@@ -227,8 +232,10 @@ void KernelWorkload::try_once(const std::string& id, DeviceResources& device, La
     expected_by_ = id;
     expected_ = std::move(expected);
   }
-  if (expected_.empty() || !problem_.guards || tried_.contains(id)) return;
-  trial.compare_cuts(first_round_.empty() ? expected_ : first_round_, unwritten_);
+  if (expected_.empty() || problem_.guards == Guards::off || tried_.contains(id)) return;
+  slices_tried_ =
+      std::max(slices_tried_,
+               trial.compare_cuts(first_round_.empty() ? expected_ : first_round_, unwritten_));
   tried_.insert(id);
   if (problem_.granularity >= problem_.items && tried_.size() == 1)
     doubts_.push_back(
@@ -419,6 +426,9 @@ Verdict KernelWorkload::verify(VerifyLevel level, std::uint64_t) {
       fmt::format("every element{}, with device {} computing all items alone",
                   problem_.descriptor.tolerance.exact() ? ", bit for bit" : " within the tolerance",
                   expected_by_);
+  verdict.method += slices_tried_ > 1
+                        ? fmt::format(", which {} slices of other sizes agreed with", slices_tried_)
+                        : "; the split was not tried";
   Items made = 0;
   for (const Arrival& arrival : arrived_) made += arrival.slice.size();
   if (made != problem_.items)
@@ -427,7 +437,9 @@ Verdict KernelWorkload::verify(VerifyLevel level, std::uint64_t) {
   if (!damage_.empty()) return fail(damage_);
   if (const std::string why = compare(expected_, "one device alone"); !why.empty())
     return fail(why);
-  if (std::any_of(files_.begin(), files_.end(), [](const auto& bytes) { return !bytes.empty(); })) {
+  const bool has_files =
+      std::any_of(files_.begin(), files_.end(), [](const auto& bytes) { return !bytes.empty(); });
+  if (has_files) {
     verdict.method += ", and with the expected file";
     if (const std::string why = compare(files_, "the expected file"); !why.empty())
       return fail(why);
@@ -436,6 +448,8 @@ Verdict KernelWorkload::verify(VerifyLevel level, std::uint64_t) {
     verdict.method += ", and by " + in_quotes(problem_.descriptor.command);
     if (const std::string why = run_command(digest()); !why.empty()) return fail(why);
   }
+  if (problem_.descriptor.command.empty() && !has_files)
+    verdict.method += "; nothing checked the kernel itself (expected, check.command)";
   verdict.found.warnings = doubts_;
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
     const Argument& one = problem_.args[a];
@@ -443,6 +457,10 @@ Verdict KernelWorkload::verify(VerifyLevel level, std::uint64_t) {
     const bool none_written =
         a < unwritten_.size() && !unwritten_[a].empty() &&
         std::find(unwritten_[a].begin(), unwritten_[a].end(), false) == unwritten_[a].end();
+    if (a < unwritten_.size() && !unwritten_[a].empty() && !none_written)
+      verdict.method += fmt::format("; of {}, {} of {} bytes are written", in_quotes(one.name),
+                                    std::count(unwritten_[a].begin(), unwritten_[a].end(), false),
+                                    unwritten_[a].size());
     if (none_written)
       verdict.found.warnings.push_back(
           fmt::format("argument {}: the kernel writes none of its elements", in_quotes(one.name)));

@@ -89,6 +89,7 @@ class KernelWorkload final : public Workload,
   std::string run_command(const std::string& digest);
   Items piece_of_pipeline() const;
 
+  const SuiteParams params_;
   Problem problem_;
   Shape shape_;
   unsigned host_threads_;
@@ -107,6 +108,7 @@ class KernelWorkload final : public Workload,
   std::string damage_;
   std::vector<std::string> doubts_;  // reasons why a wrong map may go unnoticed
   std::set<std::string> tried_;      // devices that were tried
+  std::size_t slices_tried_ = 0;     // most slices that a device was tried with
   Results expected_, files_;         // empty if unknown
   Results first_round_;              // result of one round, if there are several; else empty
   std::string expected_by_;

@@ -385,8 +385,12 @@ Problem problem_of(Descriptor descriptor, const SuiteParams& params) {
   Problem problem;
   problem.n = params.size;
   problem.seed = params.seed;
-  const auto guards = params.options.find("guards");
-  problem.guards = guards == params.options.end() || guards->second != "off";
+  if (const auto guards = params.options.find("guards"); guards != params.options.end()) {
+    problem.guards = guards->second == "off"     ? Guards::off
+                     : guards->second == "wide"  ? Guards::wide
+                     : guards->second == "exact" ? Guards::exact
+                                                 : Guards::on;
+  }
   const auto beside = params.options.find("side-by-side");
   problem.beside = beside == params.options.end() || beside->second != "off";
   const auto set = params.options.find("set");

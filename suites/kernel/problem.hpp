@@ -86,6 +86,9 @@ struct Swap {
   std::size_t in = 0, out = 0;
 };
 
+// What trial slices have around each argument: poison, more of it, or (`exact`) nothing.
+enum class Guards { on, off, wide, exact };
+
 struct Problem {
   Descriptor descriptor;
   std::uint64_t n = 0;
@@ -97,7 +100,7 @@ struct Problem {
   std::map<std::string, std::string> values;  // values of the parameters, as text
   std::string options;                        // build options, with values filled in
   bool offset = false;                        // slices begin at a global offset
-  bool guards = true;
+  Guards guards = Guards::on;
   bool beside = true;  // run stages of a level side by side
   std::uint64_t seed = 0;
   // Above 0: partial results are per block of this many items, each computed by its own launch.

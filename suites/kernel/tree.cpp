@@ -4,6 +4,7 @@
 #include <toml++/toml.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
@@ -43,6 +44,27 @@ std::string kind_of(const Json& value) {
   return value.dump();
 }
 
+// Refuses lines such as `n = # ASK: the size`, which init writes for what it cannot know.
+void refuse_unanswered(const std::string& text, const std::string& name) {
+  constexpr std::string_view kAsk = "# ASK:";
+  std::size_t number = 0, first = 0, count = 0;
+  std::string key, question;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    ++number;
+    const std::size_t ask = line.find(kAsk);
+    const std::size_t equals = ask == std::string::npos ? ask : line.find('=');
+    if (equals >= ask || line.find_first_not_of(" \t", equals + 1) != ask || count++ > 0) continue;
+    first = number;
+    key = line.substr(0, line.find_last_not_of(" \t", equals - 1) + 1);
+    question = line.substr(std::min(line.find_first_not_of(" ", ask + kAsk.size()), line.size()));
+  }
+  if (count == 0) return;
+  const std::string more = count == 1 ? "" : fmt::format(" ({} keys have no value yet)", count);
+  throw Error(ErrorKind::input, fmt::format("{}:{}: {} has no value; expected: {}{}", name, first,
+                                            key, question, more));
+}
+
 bool too_deep(const Json& value, int left) {
   if (!value.is_structured()) return false;
   return left == 0 || std::any_of(value.begin(), value.end(),
@@ -70,6 +92,7 @@ Json parse_tree(const std::string& text, const std::string& name) {
                                         ": descriptors in JSON are not read any more; expected: "
                                         "the same keys in TOML, or a file of the T1 schema");
   } else {
+    refuse_unanswered(text, name);
     try {
       tree = json_of(toml::parse(text));
     } catch (const toml::parse_error& error) {
@@ -199,6 +222,15 @@ std::optional<Table> Table::table(const char* key) {
   const Json* found = value(key);
   if (found == nullptr) return std::nullopt;
   return Table(*found, at(key));
+}
+
+Json Table::of_kind(const char* key) {
+  const Json* found = value(key);
+  if (found == nullptr) return nullptr;
+  if (found->is_string()) return {{"kind", *found}};
+  if (!found->is_object())
+    refuse(key, "is " + kind_of(*found) + "; expected: a word, or a table with kind = \"WORD\"");
+  return *found;
 }
 
 std::vector<Table> Table::tables(const char* key) {

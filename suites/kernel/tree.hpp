@@ -11,7 +11,7 @@
 namespace mgpu::kernel {
 
 // Reads TOML, or JSON of the T1 schema if the text begins with a brace. Throws Error(input) with
-// the file, the line and the mistake.
+// the file, the line and the mistake: a line `key = # ASK: what` has no value yet.
 nlohmann::json read_tree(const std::filesystem::path& file);
 nlohmann::json parse_tree(const std::string& text, const std::string& name);
 
@@ -34,6 +34,8 @@ class Table {
   std::vector<std::string> expressions(const char* key);  // an empty list if the key is missing
   std::optional<Table> table(const char* key);
   std::vector<Table> tables(const char* key);
+  // Returns the table of a key; a word stands for the table of that `kind`. Null: it is missing.
+  nlohmann::json of_kind(const char* key);
   // Returns the index of the value among `accepted`.
   std::size_t choice(const char* key, const std::vector<std::string>& accepted,
                      std::size_t otherwise);

@@ -12,7 +12,8 @@
 namespace mgpu::kernel {
 namespace {
 
-constexpr Bytes kMostRoom = Bytes{4} << 20;  // most poison on each side of an array
+constexpr Bytes kMostRoom = Bytes{4} << 20;   // most poison on each side of an array
+constexpr Bytes kWideRoom = Bytes{64} << 20;  // poison there with --guards wide
 
 // Returns the number of representable values from one float to the other. Bit patterns order like
 // the values; those of negative values order backwards.
@@ -83,18 +84,24 @@ std::optional<Difference> first_difference(const ElementType& type, const Tolera
 
 Trial::Image Trial::image_of(std::size_t argument, const Slice& slice, std::byte poison) const {
   const Argument& one = problem_.args[argument];
-  const Bytes size = slice_bytes(problem_, one, slice),
-              room = aligned(std::min(one.bytes(), kMostRoom)) + kAlignment;
+  const Bytes size = slice_bytes(problem_, one, slice);
   Image image;
-  image.zero = room;
-  image.bytes.assign(room + aligned(size) + room, poison);
+  if (problem_.guards == Guards::exact) {
+    image.bytes.assign(std::max<Bytes>(size, 1), poison);
+  } else {
+    const Bytes room = problem_.guards == Guards::wide
+                           ? kWideRoom
+                           : aligned(std::min(one.bytes(), kMostRoom)) + kAlignment;
+    image.zero = room;
+    image.bytes.assign(room + aligned(size) + room, poison);
+  }
   // A value read outside of the given range must not look like an unwritten output, so inputs get a
   // different poison: another NaN, or -3 in integers.
   if (one.access == Access::read && poison != std::byte{0}) {
     for (Bytes at = 0; at < image.bytes.size(); at += one.type.lane())
       image.bytes[at] = std::byte{0xfd};
   }
-  std::byte* const zero = image.bytes.data() + room;
+  std::byte* const zero = image.bytes.data() + image.zero;
   for (const Move& move : input_moves(problem_, inputs_, argument, slice)) {
     for (Bytes i = 0; i < move.count; ++i) {
       if (move.zeros) {
@@ -225,7 +232,9 @@ std::string Trial::crash_of(const std::string& kernel, const std::string& what) 
 }
 
 std::string Trial::crash_of(const Slice& slice) const {
-  return crash_of(problem_.descriptor.name, fmt::format("slice [{}, {})", slice.begin, slice.end));
+  const std::string& kernel =
+      problem_.stages.size() == 1 ? problem_.stages.front().entry : problem_.descriptor.name;
+  return crash_of(kernel, fmt::format("slice [{}, {})", slice.begin, slice.end));
 }
 
 Results Trial::all_rounds() {
@@ -386,7 +395,8 @@ void Trial::compare_runs(const Results& with_ones, const Results& with_zeros) {
   }
 }
 
-void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<bool>>& unwritten) {
+std::size_t Trial::compare_cuts(const Results& expected,
+                                const std::vector<std::vector<bool>>& unwritten) {
   std::vector<Slice> slices = cuts_of(problem_.items, problem_.granularity);
   // Each block has a sum of its own, whatever the slice.
   if (problem_.block > 0 && !problem_.combines()) {
@@ -395,7 +405,7 @@ void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<
   Gathered gathered = nothing_yet();
   for (const Slice& slice : slices) {
     std::vector<Image> images;
-    if (!run(slice, std::byte{0xff}, images)) return;
+    if (!run(slice, std::byte{0xff}, images)) return 0;
     take(slice, images, gathered);
     for (std::size_t a = 0; a < images.size(); ++a) {
       const Argument& one = problem_.args[a];
@@ -432,7 +442,7 @@ void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<
       }
     }
   }
-  if (problem_.block > 0 && !problem_.combines()) return;
+  if (problem_.block > 0 && !problem_.combines()) return slices.size();
   complete(gathered, std::byte{0xff});
   const Results& sums = gathered.results;
   for (std::size_t a = 0; a < sums.size(); ++a) {
@@ -454,6 +464,7 @@ void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<
                             device_.traits().id,
                             text_at(one.type, expected[a].data() + e * one.type.size), hint()));
   }
+  return slices.size();
 }
 
 }  // namespace mgpu::kernel

@@ -38,8 +38,10 @@ class Trial {
   Results all_rounds();
   // Returns the bytes of sparse outputs that no kernel writes. Requires reference().
   const std::vector<std::vector<bool>>& unwritten() const { return unwritten_; }
-  // Computes slices that are cut differently, in another order, and compares their results.
-  void compare_cuts(const Results& expected, const std::vector<std::vector<bool>>& unwritten);
+  // Computes slices that are cut differently, in another order, and compares their results. Returns
+  // their number; 0: this device cannot be tried.
+  std::size_t compare_cuts(const Results& expected,
+                           const std::vector<std::vector<bool>>& unwritten);
 
  private:
   struct Image {

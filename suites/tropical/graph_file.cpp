@@ -62,7 +62,8 @@ bool parse(const std::string& word, T& value) {
 }
 
 struct Format {  // header of a file; the edges follow it
-  bool dimacs = false, symmetric = false, pattern = false;
+  bool dimacs = false, symmetric = false, skew = false, pattern = false;
+  bool array = false;  // a weight of each pair, column by column
   std::uint64_t vertices = 0, edges = 0;
 };
 
@@ -70,7 +71,8 @@ Format dimacs_header(Lines& lines) {
   std::vector<std::string> words;
   while (lines.next(words)) {
     if (words[0] == "c") continue;
-    Format format{true, false, false, 0, 0};
+    Format format;
+    format.dimacs = true;
     if (words.size() == 4 && words[0] == "p" && words[1] == "sp" &&
         parse(words[2], format.vertices) && parse(words[3], format.edges))
       return format;
@@ -89,26 +91,34 @@ Format matrix_market_header(Lines& lines) {
   if (!lines.next(words) || words.size() != 5 || lower(words[0]) != "%%matrixmarket" ||
       lower(words[1]) != "matrix")
     lines.refuse("is no Matrix Market header",
-                 "\"%%MatrixMarket matrix coordinate real|integer|pattern general|symmetric\"");
-  if (lower(words[2]) != "coordinate") lines.refuse_word(words[2], "coordinate");
-  const std::string field = lower(words[3]), symmetry = lower(words[4]);
-  if (field != "real" && field != "integer" && field != "pattern")
-    lines.refuse_word(words[3], "real, integer, pattern");
-  if (symmetry != "general" && symmetry != "symmetric")
-    lines.refuse_word(words[4], "general, symmetric");
-  Format format{false, symmetry == "symmetric", field == "pattern", 0, 0};
+                 "\"%%MatrixMarket matrix coordinate|array real|integer|pattern "
+                 "general|symmetric|skew-symmetric\"");
+  const std::string form = lower(words[2]), field = lower(words[3]), symmetry = lower(words[4]);
+  if (form != "coordinate" && form != "array") lines.refuse_word(words[2], "coordinate, array");
+  Format format;
+  format.array = form == "array";
+  format.pattern = field == "pattern" && !format.array;
+  format.skew = symmetry == "skew-symmetric" && !format.pattern;
+  format.symmetric = symmetry == "symmetric";
+  if (field != "real" && field != "integer" && !format.pattern)
+    lines.refuse_word(words[3], format.array ? "real, integer" : "real, integer, pattern");
+  if (symmetry != "general" && !format.symmetric && !format.skew)
+    lines.refuse_word(words[4],
+                      format.pattern ? "general, symmetric" : "general, symmetric, skew-symmetric");
+  const char* const sizes =
+      format.array ? "rows and columns, two counts" : "rows, columns and entries, three counts";
   while (lines.next(words)) {
     if (words[0].starts_with('%')) continue;
     std::uint64_t columns = 0;
-    if (words.size() != 3 || !parse(words[0], format.vertices) || !parse(words[1], columns) ||
-        !parse(words[2], format.edges))
-      lines.refuse_word(words[0], "rows, columns and entries, three counts");
+    if (words.size() != (format.array ? 2 : 3) || !parse(words[0], format.vertices) ||
+        !parse(words[1], columns) || (!format.array && !parse(words[2], format.edges)))
+      lines.refuse_word(words[0], sizes);
     if (columns != format.vertices)
       lines.refuse(std::to_string(format.vertices) + " x " + std::to_string(columns),
                    "as many columns as rows");
     return format;
   }
-  lines.refuse("ends without its sizes", "rows, columns and entries, three counts");
+  lines.refuse("ends without its sizes", sizes);
 }
 
 bool is_named(const std::filesystem::path& file, const char* end) {
@@ -149,11 +159,68 @@ Number weight_of(const std::string& word, const Lines& lines) {
   return weight;
 }
 
+// Puts edges into the matrix of weights; the best of several edges counts.
+template <class Number>
+class Edges {
+ public:
+  Edges(const Lines& lines, const Format& format, bool maximum, std::span<Number> weights)
+      : lines_(lines), format_(format), maximum_(maximum), weights_(weights) {}
+
+  void add(std::uint64_t from, std::uint64_t to, Number weight) {
+    put(from, to, weight);
+    if (format_.symmetric) put(to, from, weight);
+    if (!format_.skew) return;
+    if (weight == std::numeric_limits<Number>::min() && std::is_same_v<Number, std::int32_t>)
+      lines_.refuse_word("-2147483648", "a weight whose negative is an integer of 32 bits, too");
+    put(to, from, -weight);
+  }
+
+ private:
+  void put(std::uint64_t from, std::uint64_t to, Number weight) {
+    Number& at = weights_[(from - 1) * format_.vertices + (to - 1)];
+    if (maximum_ ? weight > at : weight < at) at = weight;
+  }
+
+  const Lines& lines_;
+  const Format& format_;
+  bool maximum_;
+  std::span<Number> weights_;
+};
+
+// Reads weights column by column: all of them, or those below the diagonal and, if the matrix is
+// symmetric, on it. "inf", or "-inf" for the longest paths, is no edge.
+template <class Number>
+void read_array(Lines& lines, const Format& format, bool maximum, std::span<Number> weights) {
+  const std::uint64_t n = format.vertices;
+  const auto first = [&](std::uint64_t column) {
+    return format.symmetric ? column : format.skew ? column + 1 : 1;
+  };
+  Edges<Number> edges(lines, format, maximum, weights);
+  std::uint64_t column = 1, row = first(1);
+  std::vector<std::string> words;
+  while (lines.next(words)) {
+    if (words[0].starts_with('%')) continue;
+    for (const std::string& word : words) {
+      while (column <= n && row > n) row = first(++column);
+      if (column > n) lines.refuse_word(word, "the end of the file after the last weight");
+      const bool none = maximum ? word == "-inf" : word == "inf" || word == "+inf";
+      if (!none) edges.add(row, column, weight_of<Number>(word, lines));
+      ++row;
+    }
+  }
+  while (column <= n && row > n) row = first(++column);
+  if (column <= n)
+    lines.refuse("ends before the weight of row " + std::to_string(row) + ", column " +
+                     std::to_string(column),
+                 "a weight for each");
+}
+
 template <class Number>
 void read_edges(Lines& lines, const Format& format, bool maximum, std::span<Number> weights) {
   const std::uint64_t n = format.vertices, begin = format.dimacs ? 1 : 0;
   std::vector<std::string> words;
-  std::uint64_t edges = 0;
+  Edges<Number> edges(lines, format, maximum, weights);
+  std::uint64_t count = 0;
   while (lines.next(words)) {
     if (words[0] == (format.dimacs ? "c" : "%") || (!format.dimacs && words[0].starts_with('%')))
       continue;
@@ -169,17 +236,12 @@ void read_edges(Lines& lines, const Format& format, bool maximum, std::span<Numb
       if (!parse(*word, *value) || *value == 0 || *value > n)
         lines.refuse_word(*word, "a vertex from 1 to " + std::to_string(n));
     const Number weight = format.pattern ? Number{1} : weight_of<Number>(words[begin + 2], lines);
-    const auto put = [&](std::uint64_t u, std::uint64_t v) {
-      Number& at = weights[(u - 1) * n + (v - 1)];
-      if (maximum ? weight > at : weight < at) at = weight;
-    };
-    put(from, to);
-    if (format.symmetric) put(to, from);
-    ++edges;
+    edges.add(from, to, weight);
+    ++count;
   }
-  if (edges != format.edges)
+  if (count != format.edges)
     lines.refuse(
-        "edges declared: " + std::to_string(format.edges) + ", found: " + std::to_string(edges),
+        "edges declared: " + std::to_string(format.edges) + ", found: " + std::to_string(count),
         "as many as are declared");
 }
 
@@ -201,7 +263,7 @@ void read_graph(const std::filesystem::path& file, const Problem& problem,
   const Format format = header(file, lines);
   if (format.vertices * format.vertices != weights.size())
     lines.refuse("the number of vertices has changed", "a file that stays");
-  read_edges(lines, format, problem.maximum, weights);
+  (format.array ? read_array<Number> : read_edges<Number>)(lines, format, problem.maximum, weights);
 }
 
 template void read_graph<float>(const std::filesystem::path&, const Problem&, std::span<float>);

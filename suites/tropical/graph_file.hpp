@@ -1,5 +1,5 @@
 // Graphs in files: DIMACS shortest-path files (.gr,
-// http://www.diag.uniroma1.it/challenge9/format.shtml), coordinate Matrix Market files
+// http://www.diag.uniroma1.it/challenge9/format.shtml), Matrix Market files
 // (.mtx, https://math.nist.gov/MatrixMarket/formats.html), and square matrices of weights (.npy).
 #pragma once
 

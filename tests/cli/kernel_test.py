@@ -8,11 +8,12 @@ import array
 import json
 import math
 import os
+import shlex
 import shutil
-import signal
 import subprocess
 import sys
 import tomllib
+import unittest
 from pathlib import Path
 
 import binary
@@ -372,6 +373,24 @@ class Runs(Kernel):
                                devices=binary.ONE_DEVICE)
         self.assertNotIn("unseen", " ".join(run["warnings"]))
 
+    def test_the_verification_says_what_it_covered(self):
+        alone = "every element, bit for bit, with device "
+        sparse = (SAXPY.replace('access = "write"', 'access = "write"\nsparse = true'),
+                  SAXPY_CL.replace("  z[", "  if (get_global_id(0) % 4 == 0) z["))
+        check = SAXPY + '[check]\ncommand = "true"\n'
+        for (descriptor, code), more, words, without in (
+                ((SAXPY, SAXPY_CL), (), ("5 slices of other sizes", "nothing checked the kernel"), ()),
+                ((SAXPY, SAXPY_CL), ("--guards", "off"), ("the split was not tried",), ("slices",)),
+                ((check, SAXPY_CL), (), ('and by "true"',), ("nothing checked",)),
+                (sparse, (), ('of "z", 4096 of 16384 bytes are written',), ())):
+            run, = self.run_kernel(self.write(descriptor, code), "-s", "single", *more,
+                                   devices=binary.ONE_DEVICE)
+            method = run["verify"]["method"]
+            for word in (alone, *words):
+                self.assertIn(word, method)
+            for word in without:
+                self.assertNotIn(word, method)
+
     def test_checks_of_the_examples_refuse_what_is_no_number(self):
         ones = [1.0] * 64
         for name, right, more in (("saxpy", [3.5] * 64, ()),
@@ -390,6 +409,19 @@ class Runs(Kernel):
         done = self.good("run", "--kernel", file, *binary.ONE_DEVICE, *FEW, *RESIDENT, "-s",
                          "single", cwd=self.folder)
         self.assertEqual(done.err, "")
+
+    def test_what_plan_asks_for_makes_it_work_and_a_result_is_simulated(self):
+        file = self.write(SAXPY.replace("n = 4096", "n = 100000"))
+        env = {"XDG_CACHE_HOME": str(self.folder / "cache")}
+        plan = ["plan", "--kernel", file, "--set", "a=0.5", *binary.ONE_DEVICE]
+        asked = self.refused(plan, 2, "has not been measured", cwd=self.folder, env=env).err
+        command = shlex.split(asked.split("run first: mgpu-bench ")[1])
+        self.assertEqual(command[:2], ["calibrate", "kernel"])
+        self.good(*command, "--no-noise", cwd=self.folder, env=env)
+        self.assertIn("100,000", self.good(*plan, cwd=self.folder, env=env).out)
+        self.refused(["calibrate", "merkle", "--kernel", file], 2, "--kernel", cwd=self.folder)
+        self.run_kernel(file, "-s", "equal")
+        self.good("simulate", "--from", "r.json", cwd=self.folder)
 
     def test_a_bit_that_is_flipped_while_slices_are_tried_does_not_blame_the_descriptor(self):
         env = {"OPENCL_LAYERS": os.environ["MGPU_FAULT_LAYER"],
@@ -412,7 +444,7 @@ class Runs(Kernel):
                               capture_output=True, text=True, check=True)
         self.assertEqual(json.loads(done.stdout), [True] * len(good) + [False] * len(wrong))
 
-    def test_input_parameters_and_what_init_writes(self):
+    def test_input_and_several_values_of_a_parameter(self):
         one = {"devices": binary.ONE_DEVICE}
         values = self.folder / "x.f32"
         values.write_bytes(array.array("f", range(512)).tobytes())
@@ -421,17 +453,70 @@ class Runs(Kernel):
         self.assertEqual(list(array.array("f", bytes(b % 256 for b in made[-2048:]))), [i / 2 for i
                 in range(512)])
         self.assertEqual(runs[0]["params"]["set"], "a=0.5")
-        first = tomllib.loads(self.good("init", "k.cl", cwd=self.folder).out)
-        self.assertEqual([(one["name"], one["type"]) for one in first["args"]], [("x",
-                "float"), ("z", "float"), ("a", "float")])
-        written = self.good("init", "k.cl", "-o", "made/k.toml", cwd=self.folder)
-        self.assertEqual((written.out, written.err), ("", "mgpu-bench: building k.cl\n"))
-        second = tomllib.loads((self.folder / "made/k.toml").read_text())
-        self.assertEqual(second, {**first, "kernel": "../k.cl"})
         runs = self.run_kernel(self.write(), "--set", "a=1,2,2.0", "-s", "equal", "--size", 512,
                                **one)
         self.assertEqual([run["params"]["set"] for run in runs], ["a=1", "a=2", "a=2.0"])
         self.assertEqual(len({run["verify"]["digest"] for run in runs}), 2)
+
+    def init(self, code, values, *options, file="k.toml"):
+        """Returns what init wrote for a kernel, and fills in the values, by key, that it asks for."""
+        (self.folder / "k.cl").write_text(code)
+        written = self.good("init", "k.cl", "-o", file, *options, cwd=self.folder)
+        self.assertIn(f"mgpu-bench run --kernel {file} -s equal", written.err)
+        lines = (self.folder / file).read_text().split("\n")
+        asked = [line.split(" = # ASK:")[0] for line in lines if " = # ASK:" in line]
+        if asked:
+            number = next(i for i, line in enumerate(lines, 1) if " = # ASK:" in line)
+            self.refused(["run", "--kernel", file, *binary.ONE_DEVICE], 2,
+                         f"{file}:{number}: {asked[0]} has no value", cwd=self.folder)
+        self.assertEqual(asked, [key for key, value in values])
+        left = iter(values)
+        filled = [line.split(" # ASK:")[0] + f" {next(left)[1]}  # ASK: .."
+                  if " = # ASK:" in line else line for line in lines]
+        (self.folder / file).write_text("\n".join(filled))
+        return tomllib.loads("\n".join(filled))
+
+    def test_run_takes_what_init_writes_and_asks_for(self):
+        made = self.init(SAXPY_CL, [("n", 4096), ("scalar", 2.5)])
+        self.assertEqual([(one["name"], one["type"], one.get("access")) for one in made["args"]],
+                         [("x", "float", None), ("z", "float", "write"), ("a", "float", None)])
+        self.run_kernel("k.toml", "-s", "equal", devices=binary.ONE_DEVICE)
+        made = self.init(SAXPY_CL, [("n", 4096), ("scalar", 2.5)], file="made/k.toml")
+        self.assertEqual(made["kernel"], "../k.cl")
+
+    def test_init_measures_structures_and_knows_rows_inputs_and_groups(self):
+        code = ("typedef struct { float a; char b; double c; } pair;\n"
+                "__kernel void rows(__global float* in, __global float* out, __global pair* p,\n"
+                "                   int w, int h, __global int* hits) {\n"
+                "  int x = get_global_id(0), y = get_global_id(1);\n"
+                "  if (x >= w || y >= h) return;\n"
+                "  out[y * w + x] = in[y * w + x] + (float)p[x % 3].c;\n"
+                "  if (get_local_id(0) == 0) atomic_inc(&hits[y & 1]);\n}\n")
+        made = self.init(code, [("n", 256), ("width", 64), ("group", 8), ("group_y", 2),
+                                ("map", '"replicate"\nsize = 3'), ("fill", '"zero"'), ("size", 2)])
+        self.assertEqual(made["launch"], {"global": ["round_up(width, group)",
+                                                     "round_up(count, group_y)"],
+                                          "local": ["group", "group_y"]})
+        args = {one["name"]: one for one in made["args"]}
+        self.assertEqual((args["in"]["access"], args["out"]["access"]), ("read", "write"))
+        self.assertEqual((args["p"]["type"], args["p"]["bytes"]), ("struct", 16))
+        self.assertEqual((args["w"]["scalar"], args["h"]["scalar"]), ("width", "count"))
+        self.assertEqual(args["hits"]["map"], {"kind": "reduce", "op": "add"})
+        self.run_kernel("k.toml", "-s", "equal", devices=binary.ONE_DEVICE)
+
+    def test_init_refuses_what_run_would_and_quotes_the_compiler_once(self):
+        for parameter, words in (("__read_only image2d_t p", ('"p"', "image2d_t")),
+                                 ("s p", ('"p"', "by value")),
+                                 ("__global float* p, int n", ("undeclared", "--options", "-DNAME=VALUE"))):
+            (self.folder / "k.cl").write_text(
+                "typedef struct { int a; } s;\n__kernel void k(__global float* z, " + parameter +
+                ") { z[get_global_id(0)] = " + ("N + N;" if "int n" in parameter else "1;") + " }\n")
+            done = binary.mgpu("init", "k.cl", "-o", "k.toml", cwd=self.folder)
+            self.assertIn(done.code, (2, 5), done)
+            for word in words:
+                self.assertIn(word, done.err)
+            self.assertLessEqual(done.err.count("undeclared identifier"), 1, done.err)
+            self.assertFalse((self.folder / "k.toml").exists())
 
     def test_a_quick_size_is_one_that_can_be_split(self):
         if binary.DEVICE_COUNT < 2:
@@ -466,6 +551,23 @@ class Runs(Kernel):
                 "Values": "[64, 128]", "Default": 64}]}}
         runs = self.run_kernel(self.write(json.dumps(t1), name="k.json"), "-s", "equal,dynamic")
         self.assertEqual(len({run["verify"]["digest"] for run in runs}), 1)
+
+    def test_a_kernel_of_two_axes_in_the_schema_of_kernel_tuner_is_split_by_rows(self):
+        vector = {"Type": "float", "MemoryType": "Vector", "FillType": "Random"}
+        t1 = {"KernelSpecification": {
+            "Language": "OpenCL", "KernelName": "sum", "KernelFile": "k.cl", "GlobalSize": {"X": "1"},
+            "ProblemSize": [96, 64], "LocalSize": {"X": "32", "Y": "2"},
+            "Arguments": [{**vector, "Name": "out", "Size": 96 * 64, "AccessType": "WriteOnly"},
+                          {**vector, "Name": "in", "Size": 98 * 66, "AccessType": "ReadOnly"}]}}
+        code = ("__kernel void sum(__global float* out, __global float* in) {\n"
+                "  const int x = get_global_id(0), y = get_global_id(1);\n"
+                "  out[y * 96 + x] = in[y * 98 + x] + in[(y + 2) * 98 + x + 2];\n}\n")
+        runs = self.run_kernel(self.write(json.dumps(t1), code, "k.json"), "-s", "equal,single")
+        self.assertEqual(len({run["verify"]["digest"] for run in runs}), 1)
+        self.assertEqual([run["params"]["n"] for run in runs], [64] * len(runs))
+        split = next(run for run in runs if run["strategy"] == "equal")
+        if binary.DEVICE_COUNT > 1:
+            self.assertTrue(all(0 < one["items"] < 64 for one in split["per_device"]), split)
 
     def test_records_are_those_of_all_slices_in_the_order_of_their_values(self):
         expected = sorted(value % 1000 for value in range(4096) if value % 1000 % 7 == 0)
@@ -556,14 +658,39 @@ class Fails(Kernel):
         self.assertEqual(process.returncode, 143, err)
         self.assertFalse(Path(f"/proc/{int(pid.read_text())}").exists())
 
-    def test_a_kernel_that_ends_the_process_is_named(self):
+    def test_a_kernel_that_would_end_the_process_is_a_wrong_descriptor(self):
         file = self.write(code=SAXPY_CL.replace("x[get_global_id(0)]",
                                                 "x[get_global_id(0) + ((size_t)1 << 40)]"))
-        done = binary.mgpu("run", "--kernel", file, *binary.ONE_DEVICE, *FEW, *RESIDENT, "-s",
-                           "equal", cwd=self.folder)
-        self.assertEqual(done.code, -signal.SIGSEGV, done)
-        for word in (file, "slice [0, 4096)", "SIGSEGV"):
-            self.assertIn(word, done.err)
+        done = binary.mgpu("run", "merkle", "kernel", "--kernel", file, *binary.ONE_DEVICE, *FEW,
+                           *RESIDENT, "-s", "equal", "--size", 4096, "-o", "r.json",
+                           cwd=self.folder)
+        self.assertEqual(done.code, 2, done)
+        for word in (f"error: {file}", '"saxpy"', "slice [0, 4096)", "SIGSEGV",
+                     f"mgpu-bench run --kernel {file} --check-memory"):
+            self.assertEqual(done.err.count(word), 1, done.err)
+        runs = json.loads((self.folder / "r.json").read_text())["runs"]
+        self.assertEqual([(run["suite"], run["status"]) for run in runs], [("merkle", "ok")])
+
+    def test_of_a_kernel_that_would_end_the_process_the_argument_is_named(self):
+        file = self.write(code=SAXPY_CL.replace("z[get_global_id(0)] =",
+                                                "z[get_global_id(0) * 3000] ="))
+        said = self.ends(2, file)
+        for word in ("with more memory", 'argument "z" is written at item'):
+            self.assertIn(word, said)
+
+    @unittest.skipUnless(shutil.which("oclgrind"), "Oclgrind is not installed")
+    def test_oclgrind_names_the_line_of_the_first_access_outside_of_the_arguments(self):
+        code = SAXPY_CL.replace("a * x[get_global_id(0)]", "a *\n    x[get_global_id(0) + 1]")
+        said = self.good("run", "--kernel", self.write(), "--check-memory", cwd=self.folder).err
+        self.assertIn("no access outside", said)
+        file = self.write(code=code)
+        self.refused(["run", "--kernel", file, "--check-memory", "--size", 512], 2, "k.cl:3:",
+                     '"saxpy" reads 4 bytes', "(511,0,0)", cwd=self.folder)
+
+    def test_where_memory_cannot_be_checked_is_said(self):
+        self.refused(["run", "--kernel", self.write(), "--check-memory"], 5, "no oclgrind",
+                     cwd=self.folder, env={"PATH": str(self.folder)})
+        self.refused(["run", "merkle", "--check-memory"], 2, "--kernel FILE")
 
     def test_a_kernel_that_does_not_build_is_quoted_with_file_and_line(self):
         self.assertIn("k.cl:2:", self.ends(5, self.write(code=SAXPY_CL.replace("a * x", "a * y"))))

@@ -15,7 +15,7 @@
 #include "suites/kernel/examples.hpp"
 #include "suites/kernel/layout.hpp"
 #include "suites/kernel/parts.hpp"
-#include "suites/kernel/skeleton.hpp"
+#include "suites/kernel/source_look.hpp"
 #include "suites/kernel/stage_order.hpp"
 #include "suites/kernel/tree.hpp"
 #include "suites/kernel/trial.hpp"
@@ -403,6 +403,119 @@ TEST_CASE("kernel: kernels of a file are found by their names, whatever stands a
                    "__attribute__((reqd_work_group_size(8, 1, 1))) "
                    "void d(void) {}\nvoid e() {}\n") == std::vector<std::string>{"a", "d"});
   CHECK(kernels_in("int kernel_size;").empty());
+}
+
+TEST_CASE("kernel: a T1 file of two axes is split along the last, in the rows of its groups") {
+  // Kernel Tuner's test_T1_input.json in short: the range is ProblemSize, not GlobalSize.
+  nlohmann::json t1 = nlohmann::json::parse(R"json({
+    "ConfigurationSpace": {"TuningParameters": [
+      {"Name": "bx", "Type": "int", "Values": "[16, 32]", "Default": 32},
+      {"Name": "by", "Type": "int", "Values": "[1, 2]"},
+      {"Name": "tile", "Type": "int", "Values": "list(range(4, 9))"}]},
+    "KernelSpecification": {
+      "Language": "OpenCL", "KernelName": "k", "KernelFile": "none.cl",
+      "LocalSize": {"X": "bx", "Y": "by", "Z": "1"},
+      "GlobalSize": {"X": "(262144 // bx) // tile", "Y": "(262144 // by) // tile", "Z": "1"},
+      "GridDivX": ["bx"], "GridDivY": ["by", "tile"], "ProblemSize": [640, 480],
+      "Arguments": [
+        {"Name": "out", "Type": "float", "MemoryType": "Vector", "AccessType": "WriteOnly",
+         "Size": 307200},
+        {"Name": "in", "Type": "float", "MemoryType": "Vector", "AccessType": "ReadOnly",
+         "FillType": "Random", "Size": "(ProblemSize[0] + tile - 1) * (ProblemSize[1] + 14)"},
+        {"Name": "rows", "Type": "int32", "MemoryType": "Vector", "AccessType": "ReadWrite",
+         "Size": 960},
+        {"Name": "c", "Type": "custom", "TypeSize": 12, "MemoryType": "Vector",
+         "AccessType": "ReadOnly", "Size": "480"}]}})json");
+  const nlohmann::json made = from_t1(t1, "t1.json", "");
+  CHECK(made["n"] == 480);
+  CHECK(made["launch"]["global"] ==
+        nlohmann::json({"ceil_div(640, bx) * (bx)", "ceil_div(count, by * tile) * (by)"}));
+  CHECK(made["launch"]["local"] == nlohmann::json({"bx", "by"}));
+  CHECK(made["launch"]["offset"] == "global_work_offset");
+  CHECK(made["items"]["granularity"] == "by * tile");
+  CHECK(made["params"] == nlohmann::json({{"bx", "32"}, {"by", "1"}, {"tile", "4"}}));
+  const auto& args = made["args"];
+  CHECK(args[0]["map"] == nlohmann::json({{"kind", "split"}, {"per_item", 640}}));
+  CHECK(args[1]["size"] == 643 * 494);
+  CHECK(args[2]["map"]["per_item"] == 2);
+  CHECK((args[3]["map"] == "replicate" && args[3]["type"] == "struct" && args[3]["bytes"] == 12));
+  auto& arguments = t1["KernelSpecification"]["Arguments"];
+  const auto refused = [&] {
+    return refusal([&] { descriptor_of_t1(t1, "t1.json", ""); }, ErrorKind::input);
+  };
+  arguments[0]["Size"] = 307201;
+  CHECK(has(refused(), "KernelSpecification.Arguments[0].Size is 307201"));
+  arguments[0]["Size"] = 307200;
+  arguments[2]["Type"] = "half3x";
+  CHECK(has(refused(), "t1.json: KernelSpecification.Arguments[2].Type is \"half3x\""));
+  arguments[2]["Type"] = "int32";
+  for (auto& one : arguments) one["AccessType"] = "ReadOnly";
+  CHECK(has(refused(),
+            "KernelSpecification.Arguments has none that the kernel writes "
+            "(AccessType WriteOnly"));
+  t1["KernelSpecification"].erase("ProblemSize");
+  CHECK(has(refused(), "GlobalSize.Y depends on tuning parameters"));
+}
+
+TEST_CASE("kernel: a look at the source tells what is read, written, and by which index") {
+  const std::string text =
+      "float help(__global const float* p, int i) { return p[i]; }\n"
+      "void sink(__global float* p, int i);\n"
+      "#define AT(k) hidden[k]\n"
+      "typedef float real;\n"
+      "__kernel void k(__global real* in, __global float* out, __global float* both,\n"
+      "    __global int* hist, __global float* passed, __global float* helped,\n"
+      "    __global float* hidden, __global float4* vec, __global int* top, __global float* star,\n"
+      "    int n, float a, int limit) {\n"
+      "  const size_t i = get_global_id(0);\n"
+      "  if (i >= n) return;  // out[i] = 0 in a comment\n"
+      "  out[i] = in[i] * a + help(helped, limit) + AT(3);\n"
+      "  both[i] += in[i] == out[0] ? 1 : 2;\n"
+      "  atomic_inc(&hist[(int)in[i]]); atomic_add(hist + 1, 2);\n"
+      "  atomic_max(&top[0], 2); top[1] = 2;\n"
+      "  sink(passed, 1);\n"
+      "  vstore4(1.0f, i, (__global float*)vec);\n"
+      "  *(star + 2 * i) = star[0] - -1;\n"
+      "}\n"
+      "kernel __attribute__((reqd_work_group_size(8, 4, 1))) void rows(global float* x, int w,\n"
+      "    int h, global float* y, global float* z) {\n"
+      "  int c = get_global_id(0), r = get_global_id(1);\n"
+      "  if (c < w && r < h) x[r * w + c] = y[c + w * r] + y[(r + 1) * w + c] + "
+      "z[get_global_id(1) * w + get_global_id(0)];\n"
+      "}\n";
+  const KernelLook look = look_at(
+      text, "k", {"in", "out", "both", "hist", "passed", "helped", "hidden", "vec", "top", "star"},
+      {"n", "a", "limit"});
+  CHECK(look.dimensions == 1);
+  CHECK_FALSE(look.uses_groups);
+  const auto use = [&](const char* name) {
+    const ArrayUse& one = look.arrays.at(name);
+    return std::string(one.reads ? "r" : "") + (one.writes ? "w" : "") + (one.unclear ? "?" : "") +
+           (one.by_index ? "i" : "") + one.atomic;
+  };
+  CHECK(use("in") == "ri");
+  CHECK(use("out") == "rw");
+  CHECK(use("both") == "rwi");
+  CHECK(use("hist") == "rwadd");  // atomic_inc adds, too
+  CHECK(use("passed") == "?");
+  CHECK(use("helped") == "r");
+  CHECK(use("hidden") == "?");
+  CHECK(use("vec") == "w");
+  CHECK(use("top") == "rw");
+  CHECK(use("star") == "rw");
+  CHECK(look.values.at("n").bounds == 0u);
+  CHECK_FALSE(look.values.at("n").otherwise);
+  CHECK_FALSE(look.values.at("a").bounds.has_value());
+  CHECK(type_behind(text, "real") == "float");
+  CHECK(type_behind(text, "float").empty());
+  const KernelLook rows = look_at(text, "rows", {"x", "y", "z"}, {"w", "h"});
+  CHECK(rows.dimensions == 2);
+  CHECK(rows.group == std::vector<std::string>{"8", "4"});
+  CHECK((rows.arrays.at("x").by_index && rows.arrays.at("x").pitch == "w"));
+  CHECK((rows.arrays.at("z").by_index && rows.arrays.at("z").pitch == "w"));
+  CHECK_FALSE(rows.arrays.at("y").by_index);
+  CHECK(rows.values.at("h").bounds == 1u);
+  CHECK((rows.values.at("w").bounds == 0u && rows.values.at("w").otherwise));
 }
 
 TEST_CASE("kernel: of rounds, items beside a share wrap around where the array is periodic") {

@@ -164,6 +164,15 @@ TEST_CASE("tropical: graphs are read from DIMACS and Matrix Market files, best o
             3) == std::vector<std::int32_t>{none, 5, none, 5, none, 6, none, 6, none});
   CHECK(read_text(".mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n2 1\n", 2) ==
         std::vector<std::int32_t>{none, none, 1, none});
+  CHECK(read_text(".mtx", "%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 5\n",
+                  2) == std::vector<std::int32_t>{none, -5, 5, none});
+  const std::string array = "%%MatrixMarket matrix array integer ";
+  CHECK(read_text(".mtx", array + "general\n% by columns\n2 2\n1\n2\ninf\n4\n", 2) ==
+        std::vector<std::int32_t>{1, none, 2, 4});
+  CHECK(read_text(".mtx", array + "symmetric\n3 3\n1 2 3\n4 5\n6\n", 3) ==
+        std::vector<std::int32_t>{1, 2, 3, 2, 4, 5, 3, 5, 6});
+  CHECK(read_text(".mtx", array + "skew-symmetric\n3 3\n2\n3\n5\n", 3) ==
+        std::vector<std::int32_t>{none, -2, -3, 2, none, -5, 3, 5, none});
 }
 
 TEST_CASE("tropical: what a graph file does not clearly say is refused with its line") {
@@ -180,7 +189,14 @@ TEST_CASE("tropical: what a graph file does not clearly say is refused with its 
            {".gr", "p sp 3 1\nb 1 2 1\n", "\"a FROM TO WEIGHT\""},
            {".gr", "p sp 3 1\na 1 2\n", "3 words"},
            {".mtx", "3 3 1\n", "header"},
-           {".mtx", "%%MatrixMarket matrix array real general\n", "\"array\""},
+           {".mtx", "%%MatrixMarket matrix sparse real general\n", "\"sparse\""},
+           {".mtx", "%%MatrixMarket matrix array pattern general\n3 3\n", "\"pattern\""},
+           {".mtx", "%%MatrixMarket matrix array real general\n3 3 9\n", "two counts"},
+           {".mtx", "%%MatrixMarket matrix array integer symmetric\n3 3\n1 2 3 4 5\n",
+            "row 3, column 3"},
+           {".mtx", "%%MatrixMarket matrix array integer symmetric\n3 3\n1 2 3 4 5 6 7\n", "\"7\""},
+           {".mtx", mtx + "pattern skew-symmetric\n3 3 0\n", "\"skew-symmetric\""},
+           {".mtx", mtx + "integer skew-symmetric\n3 3 1\n2 1 -2147483648\n", "negative"},
            {".mtx", mtx + "complex general\n3 3 0\n", "\"complex\""},
            {".mtx", mtx + "real hermitian\n3 3 0\n", "\"hermitian\""},
            {".mtx", mtx + "real general\n3 4 0\n", "columns"},
