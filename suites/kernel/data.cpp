@@ -45,7 +45,8 @@ Number number_for(const Argument& one, double value) {
 
 void check_fill(const Argument& one) {
   const Fill& fill = one.fill;
-  if (fill.kind == FillKind::zero || fill.kind == FillKind::file) return;
+  if (fill.kind == FillKind::zero || fill.kind == FillKind::file || fill.kind == FillKind::copy)
+    return;
   if (one.type.base == Base::none || one.type.base == Base::f16)
     throw Error(ErrorKind::input,
                 one.where + ".fill gives numbers to " + one.type.name + "; expected: zero, file");

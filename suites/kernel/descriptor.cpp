@@ -34,8 +34,8 @@ double default_high(const ElementType& type) {
 
 Fill read_fill(Table table, const ElementType& type, const std::filesystem::path& folder) {
   Fill fill;
-  fill.kind = static_cast<FillKind>(
-      table.choice("kind", {"zero", "constant", "uniform", "normal", "ramp", "index", "file"}, 2));
+  fill.kind = static_cast<FillKind>(table.choice(
+      "kind", {"zero", "constant", "uniform", "normal", "ramp", "index", "file", "copy"}, 2));
   switch (fill.kind) {
     case FillKind::zero:
       break;
@@ -62,6 +62,9 @@ Fill read_fill(Table table, const ElementType& type, const std::filesystem::path
       break;
     case FillKind::file:
       fill.file = folder / table.text("path");
+      break;
+    case FillKind::copy:
+      fill.of = table.text("of");
       break;
   }
   table.finish();
@@ -132,6 +135,7 @@ void read_map(Table& table, ArgumentText& argument) {
       read_radius(map, argument);
       argument.edge =
           static_cast<Edge>(map.choice("edge", {"none", "zero", "clamp", "periodic"}, 0));
+      argument.pivot = map.expression("pivot", "");
       [[fallthrough]];
     case MapKind::split:
     case MapKind::slice:
@@ -223,13 +227,18 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
   if (combines && argument.access != Access::write)
     table.refuse("access",
                  "is not write; an argument that is combined over slices is only written");
-  const bool splits = argument.map == MapKind::split || argument.map == MapKind::slice;
-  if (!combines && argument.access != Access::read && !splits) {
+  const bool splits = argument.map == MapKind::split || argument.map == MapKind::slice,
+             in_place = argument.map == MapKind::halo && argument.access == Access::readwrite;
+  if (!combines && argument.access != Access::read && !splits && !in_place) {
     table.refuse("access",
-                 "lets slices write what others have, too; expected for this map: read (write, "
-                 "readwrite and scratch need "
-                 "split or slice)");
+                 argument.map == MapKind::halo
+                     ? "lets slices write what others have, too; expected for a halo: read, or "
+                       "readwrite together with repeat"
+                     : "lets slices write what others have, too; expected for this map: read "
+                       "(write, readwrite and scratch need split or slice)");
   }
+  if (!argument.pivot.empty() && !in_place)
+    table.refuse("map.pivot", "has an effect only with access = \"readwrite\"");
   if (auto fill = table.table("fill")) {
     const bool begins_with_it =
         argument.access == Access::read || argument.access == Access::readwrite ||
@@ -268,6 +277,9 @@ StageText read_stage(Table table, const std::vector<ArgumentText>& args, bool na
   if (const nlohmann::json* local = table.value("local"); local != nullptr && *local != "device")
     stage.local = table.expressions("local");
   if (stage.global.size() > 3) table.refuse("global", "has more than three dimensions");
+  stage.range = table.expressions("range");
+  if (!stage.range.empty() && stage.range.size() != 2)
+    table.refuse("range", "is no pair; expected: [FIRST, END], the items that it computes");
   if (!stage.local.empty() && stage.local.size() != stage.global.size())
     table.refuse("local", fmt::format("has {} dimensions, global has {}", stage.local.size(),
                                       stage.global.size()));
@@ -323,7 +335,8 @@ Descriptor descriptor_of(const nlohmann::json& given, const std::string& name,
   if (made.quick == 0) root.refuse("quick", "is 0; expected: a size of 1 or more");
   if (auto params = root.table("params")) {
     for (const std::string& key : params->keys()) {
-      if (!is_identifier(key) || key == "n" || key == "begin" || key == "count" || key == "end")
+      if (!is_identifier(key) || key == "n" || key == "begin" || key == "count" || key == "end" ||
+          key == "round")
         params->refuse(key.c_str(), "cannot be the name of a parameter");
       made.params[key] = params->expression(key.c_str());
     }
@@ -350,8 +363,7 @@ Descriptor descriptor_of(const nlohmann::json& given, const std::string& name,
     StageText only = launch ? read_stage(*launch, made.args, false)
                             : read_stage(Table(none, name), made.args, false);
     if (launch) {
-      launch->value("global");
-      launch->value("local");
+      for (const char* key : {"global", "local", "range"}) launch->value(key);
     }
     only.entry = root.text("entry");
     for (const ArgumentText& argument : made.args) only.args.push_back(argument.name);
@@ -360,7 +372,8 @@ Descriptor descriptor_of(const nlohmann::json& given, const std::string& name,
   if (launch) launch->finish();
   for (Table& stage : stages) {
     made.stages.push_back(read_stage(stage, made.args, true));
-    for (const char* key : {"entry", "args", "global", "local", "name", "after"}) stage.value(key);
+    for (const char* key : {"entry", "args", "global", "local", "range", "name", "after"})
+      stage.value(key);
     stage.finish();
   }
   if (auto repeat = root.table("repeat")) made.repeat = read_repeat(std::move(*repeat));

@@ -18,7 +18,7 @@ enum class Access { read, write, readwrite, scratch };
 enum class Edge { none, zero, clamp, periodic };
 enum class Reduction { add, min, max, bit_xor, bit_or, bit_and };
 enum class Address { rebased, whole };  // index 0 is the first item of the slice or of the array
-enum class FillKind { zero, constant, uniform, normal, ramp, index, file };
+enum class FillKind { zero, constant, uniform, normal, ramp, index, file, copy };
 
 struct Fill {
   FillKind kind = FillKind::zero;
@@ -29,6 +29,7 @@ struct Fill {
   std::string value = "0";  // value of FillKind::constant
   std::string modulo;       // FillKind::index: element i is i modulo this; empty: i
   std::filesystem::path file;
+  std::string of;  // FillKind::copy: the argument whose initial values these are
 };
 
 struct Tolerance {
@@ -54,7 +55,7 @@ struct ArgumentText {
   MapKind map = MapKind::split;
   Access access = Access::read;
   std::string per_item = "1", before = "0", after = "0", size, start, length, scalar, offsets,
-              counter;
+              counter, pivot;
   Edge edge = Edge::none;
   Reduction op = Reduction::add;
   CombinationText combine;
@@ -71,6 +72,7 @@ struct StageText {
   std::optional<std::vector<std::string>> after;
   std::vector<std::string> args;  // argument names, in the order of the kernel's parameters
   std::vector<std::string> global, local;  // empty `local`: the device chooses
+  std::vector<std::string> range;          // first item and end; empty: all items
 };
 
 // Iteration of the kernels: in every round but the first, the inputs named by `swap` have the

@@ -45,7 +45,8 @@ Bytes host_bytes(const SuiteParams& params) {
   constexpr Bytes kCopies = 4;
   try {
     const Problem problem = problem_of(params);
-    Bytes bytes = problem.host_bytes;
+    // Slices that exchange items are tried together.
+    Bytes bytes = problem.host_bytes * (problem.is_tried_together() ? 3 : 1);
     for (const Argument& one : problem.args) {
       if (one.by_blocks())
         bytes += one.stride() * problem.blocks();  // each below 2^50, of at most 64

@@ -57,9 +57,12 @@ class KernelWorkload final : public Workload,
   const std::byte* zeros(Bytes length) const;  // at least `length` bytes
   std::uint64_t sample() const { return sample_; }
   std::span<const Owner> owners() const { return owners_; }
-  // Returns, per swap, the states of the peer group that devices write halo items into; they are
+  // Returns, per field, the states of the peer group that devices write halo items into; they are
   // empty if there is no group.
   std::span<const SharedRing> shared() const { return shared_; }
+  // Tells whether a level may write a field. The kernels of the first device decide for all, so
+  // that all devices exchange alike.
+  bool writes(const Launches& launches, std::uint32_t level, std::size_t field);
   // Runs the guarded trial slices, and computes the single-device reference if it is not known yet.
   // Throws Error(input).
   void try_on(DeviceResources& device, Launches& launches, Items fits);
@@ -95,6 +98,7 @@ class KernelWorkload final : public Workload,
   Pages pages_;
   std::vector<std::byte> zeros_;
   std::vector<SharedRing> shared_;
+  std::vector<std::vector<bool>> writes_;  // by level and field; empty: not known yet
   std::vector<Owner> owners_;
   std::uint64_t sample_ = 0;
   bool looked_at_ = true;  // result was verified; a stale one must not pass again
@@ -110,7 +114,8 @@ class KernelWorkload final : public Workload,
   Results expected_, files_;         // empty if unknown
   Results first_round_;              // result of one round, if there are several; else empty
   std::string expected_by_;
-  std::vector<std::vector<bool>> unwritten_;
+  // Bytes that no kernel writes: in all rounds, and in the first.
+  std::vector<std::vector<bool>> unwritten_, first_unwritten_;
   std::map<std::string, std::string> commands_;  // answer of the user's check, by digest
 };
 

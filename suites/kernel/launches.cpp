@@ -43,22 +43,22 @@ std::string type_without_pointer(std::string type) {
 
 Launches::Launches(const Problem& problem, DeviceResources& device) : problem_(problem) {
   const KernelSource source{problem.descriptor.kernels.front().string(), problem.descriptor.text};
-  std::vector<std::vector<KernelParameter>> all_parameters;
   for (const Stage& stage : problem.stages) {
     kernels_.push_back(device.foreign_kernel(source, stage.entry, build_options(problem)));
     const auto parameters = kernels_.back()->parameters();
     if (parameters) check_parameters(stage, *parameters, device.traits().id);
-    all_parameters.push_back(parameters.value_or(std::vector<KernelParameter>{}));
-    const Grid grid = problem.grid(stage, {0, problem.items});
-    const std::size_t group = grid.local[0] * grid.local[1] * grid.local[2];
+    parameters_.push_back(parameters.value_or(std::vector<KernelParameter>{}));
+    std::array<std::size_t, 3> local{1, 1, 1};
+    for (std::size_t d = 0; d < stage.local.size(); ++d) local[d] = stage.local[d].count();
+    const std::size_t group = local[0] * local[1] * local[2];
     const GroupLimits& limits = kernels_.back()->group_limits();
-    if (!limits.allow(grid.local)) {
+    if (!limits.allow(local)) {
       throw Error(ErrorKind::unsupported,
                   fmt::format("{}: local is {} work-items, device {} takes up to {}",
                               problem.descriptor.file, group, device.traits().id, limits.all));
     }
   }
-  check_unordered(problem, all_parameters);
+  check_unordered(problem, parameters_);
   for (const Argument& one : problem.args) {
     auto& kernel = combining_.emplace_back();
     if (!one.by_kernel()) continue;
@@ -160,17 +160,47 @@ void Launches::combine(std::size_t argument, Buffer& into, Buffer& from, Stream&
   stream.launch(*combining_[argument], grid, {&into, &from});
 }
 
-void Launches::launch(const Slice& slice, const std::function<Buffer*(std::size_t)>& buffer,
-                      Stream& stream) {
-  const SliceNumbers numbers{static_cast<std::int64_t>(slice.begin),
-                             static_cast<std::int64_t>(slice.size()),
-                             static_cast<std::int64_t>(slice.end)};
+bool Launches::takes(std::uint32_t level, std::size_t argument) const {
+  return std::any_of(problem_.stages.begin(), problem_.stages.end(), [&](const Stage& stage) {
+    return stage.level == level && std::count(stage.args.begin(), stage.args.end(), argument) > 0;
+  });
+}
+
+bool Launches::writes(std::uint32_t level, std::size_t argument) const {
   for (std::size_t s = 0; s < problem_.stages.size(); ++s) {
     const Stage& stage = problem_.stages[s];
-    if (problem_.beside && (s == 0 || problem_.stages[s - 1].level < stage.level))
-      stream.begin_side_by_side(u32(static_cast<std::uint64_t>(
-          std::count_if(problem_.stages.begin(), problem_.stages.end(),
-                        [&](const Stage& one) { return one.level == stage.level; }))));
+    for (std::size_t i = 0; i < stage.args.size(); ++i) {
+      if (stage.level == level && stage.args[i] == argument &&
+          may_write(problem_, stage, i, parameters_[s]))
+        return true;
+    }
+  }
+  return false;
+}
+
+void Launches::launch(const Slice& slice, std::uint32_t round,
+                      const std::function<Buffer*(std::size_t)>& buffer, Stream& stream) {
+  for (std::uint32_t level = 0; level < problem_.levels(); ++level)
+    launch_level(level, slice, round, buffer, stream);
+}
+
+void Launches::launch_level(std::uint32_t level, const Slice& slice, std::uint32_t round,
+                            const std::function<Buffer*(std::size_t)>& buffer, Stream& stream) {
+  struct Launch {
+    std::size_t stage;
+    SliceNumbers numbers;
+    Grid grid;
+  };
+  std::vector<Launch> launches;
+  for (std::size_t s = 0; s < problem_.stages.size(); ++s) {
+    const Stage& stage = problem_.stages[s];
+    if (stage.level != level) continue;
+    const SliceNumbers numbers = problem_.numbers(stage, slice, round);
+    if (const auto grid = problem_.grid(stage, numbers)) launches.push_back({s, numbers, *grid});
+  }
+  if (problem_.beside && !launches.empty()) stream.begin_side_by_side(u32(launches.size()));
+  for (const auto& [s, numbers, grid] : launches) {
+    const Stage& stage = problem_.stages[s];
     values_.resize(stage.args.size());
     args_.clear();
     for (std::size_t i = 0; i < stage.args.size(); ++i) {
@@ -189,7 +219,7 @@ void Launches::launch(const Slice& slice, const std::function<Buffer*(std::size_
         args_.emplace_back(ValueBytes{{values_[i].bytes, one.type.size}});
       }
     }
-    stream.launch(*kernels_[s], problem_.grid(stage, slice), std::span<const KernelArg>(args_));
+    stream.launch(*kernels_[s], grid, std::span<const KernelArg>(args_));
   }
 }
 

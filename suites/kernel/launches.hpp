@@ -16,8 +16,14 @@ class Launches {
   Launches(const Problem& problem, DeviceResources& device);
 
   // Enqueues all stages for the items of a slice. `buffer(a)` returns the buffer for argument a.
-  void launch(const Slice& slice, const std::function<Buffer*(std::size_t)>& buffer,
-              Stream& stream);
+  void launch(const Slice& slice, std::uint32_t round,
+              const std::function<Buffer*(std::size_t)>& buffer, Stream& stream);
+  // Enqueues the stages of one level.
+  void launch_level(std::uint32_t level, const Slice& slice, std::uint32_t round,
+                    const std::function<Buffer*(std::size_t)>& buffer, Stream& stream);
+  // Tells whether a stage of the level has the argument, and whether it may write it.
+  bool takes(std::uint32_t level, std::size_t argument) const;
+  bool writes(std::uint32_t level, std::size_t argument) const;
   // Enqueues an accumulator's second kernel, which replaces `into` by the combination of both.
   void combine(std::size_t argument, Buffer& into, Buffer& from, Stream& stream);
 
@@ -32,9 +38,10 @@ class Launches {
 
   const Problem& problem_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::vector<std::vector<KernelParameter>> parameters_;  // by stage; empty: not reported
   // One per argument; null if no kernel combines it.
   std::vector<std::unique_ptr<Kernel>> combining_;
-  std::vector<Value> values_;  // scalars of the current launch
+  std::vector<Value> values_;  // scalars of the launch
   std::vector<KernelArg> args_;
 };
 

@@ -113,7 +113,7 @@ Json from_t1(const Json& t1, const std::string& name) {
   const std::string items = sizes.back();
   std::uint64_t n = 0;
   try {
-    n = Expression(name + ": GlobalSize", items, {}, false).count();
+    n = Expression(name + ": GlobalSize", items, {}).count();
   } catch (const Error&) {
     global->refuse("X",
                    "depends on tuning parameters, so what is split is not known; expected: a "

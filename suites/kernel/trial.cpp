@@ -175,13 +175,20 @@ void Trial::check_written(std::size_t argument, const Slice& slice, const Image&
   }
 }
 
-Trial::Given Trial::give(const Slice& slice, std::byte poison) {
+std::vector<Trial::Image> Trial::images_of(const Slice& slice, std::byte poison) const {
+  std::vector<Image> images(problem_.args.size());
+  for (std::size_t a = 0; a < images.size(); ++a) {
+    if (problem_.args[a].is_array()) images[a] = image_of(a, slice, poison);
+  }
+  return images;
+}
+
+Trial::Given Trial::give(const Slice& slice, std::vector<Image> images) {
   Given given;
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
-    Image image;
+    Image& image = images[a];
     std::unique_ptr<Buffer> buffer, part;
     if (const Argument& one = problem_.args[a]; one.is_array()) {
-      image = image_of(a, slice, poison);
       buffer = device_.allocate(image.bytes.size());
       part =
           device_.part(*buffer, image.zero, std::max<Bytes>(slice_bytes(problem_, one, slice), 1));
@@ -193,18 +200,54 @@ Trial::Given Trial::give(const Slice& slice, std::byte poison) {
   return given;
 }
 
-bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& after) {
-  const Given given = give(slice, poison);
+bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& images) {
+  images = images_of(slice, poison);
+  return run(slice, 0, problem_.levels(), images);
+}
+
+bool Trial::run_together(const std::vector<Slice>& slices, std::byte poison,
+                         std::vector<std::vector<Image>>& all) {
+  for (const Slice& slice : slices) all.push_back(images_of(slice, poison));
+  std::vector<std::byte> state(inputs_.begin(), inputs_.end());
+  // Copies what slices have of the arrays that kernels change in place, or what they wrote there.
+  const auto copy = [&](bool wrote) {
+    for (std::size_t s = 0; s < slices.size(); ++s) {
+      for (const Field& field : problem_.fields) {
+        if (!field.in_place()) continue;
+        std::byte* const host = state.data() + problem_.args[field.in].host;
+        std::byte* const zero = all[s][field.in].bytes.data() + all[s][field.in].zero;
+        for (const Move& move : wrote ? output_moves(problem_, field.in, slices[s])
+                                      : input_moves(problem_, inputs_, field.in, slices[s])) {
+          std::byte* const device = zero + move.device;
+          wrote ? std::memcpy(host + move.host, device, move.length)
+                : std::memcpy(device, host + move.host, move.length);
+        }
+      }
+    }
+  };
+  for (std::uint32_t level = 0; level < problem_.levels(); ++level) {
+    for (std::size_t s = 0; s < slices.size(); ++s) {
+      if (!run(slices[s], level, level + 1, all[s])) return false;
+    }
+    copy(true);
+    copy(false);
+  }
+  return true;
+}
+
+bool Trial::run(const Slice& slice, std::uint32_t first, std::uint32_t end,
+                std::vector<Image>& after) {
+  const Given given = give(slice, after);
   const std::vector<Image>& images = given.images;
   const auto &whole = given.whole, &parts = given.parts;
-  after = images;
   const CrashNote note(crash_of(slice));
   const auto took = device_.try_out([&](Stream& stream) {
     for (std::size_t a = 0; a < images.size(); ++a) {
       if (whole[a]) stream.upload(*whole[a], 0, images[a].bytes);
     }
-    launches_.launch(
-        slice, [&](std::size_t a) { return parts[a].get(); }, stream);
+    for (std::uint32_t level = first; level < end; ++level)
+      launches_.launch_level(
+          level, slice, 0, [&](std::size_t a) { return parts[a].get(); }, stream);
     for (std::size_t a = 0; a < images.size(); ++a) {
       if (whole[a]) stream.download(*whole[a], 0, after[a].bytes);
     }
@@ -229,10 +272,18 @@ std::string Trial::crash_of(const Slice& slice) const {
 }
 
 Results Trial::all_rounds() {
+  Results results = all_rounds(std::byte{0xff});
+  const Results again = all_rounds(std::byte{0});
+  if (results.empty() || again.empty()) return {};
+  compare_runs(results, again);
+  return results;
+}
+
+Results Trial::all_rounds(std::byte poison) {
   constexpr std::uint32_t kAtOnce = 64;  // launches per wait
   const Slice slice{0, problem_.items};
   const CrashNote note(crash_of(slice));
-  Given given = give(slice, std::byte{0xff});
+  Given given = give(slice, images_of(slice, poison));
   const auto each = [&](const auto& transfer) {
     return device_.try_out([&](Stream& stream) {
       for (std::size_t a = 0; a < given.images.size(); ++a) {
@@ -248,9 +299,9 @@ Results Trial::all_rounds() {
     device_.try_out([&](Stream& stream) {
       for (std::uint32_t r = first; r < std::min(first + kAtOnce, problem_.rounds); ++r) {
         launches_.launch(
-            slice, [&](std::size_t a) { return given.parts[a].get(); }, stream);
-        for (const Swap& swap : problem_.swaps)
-          std::swap(given.parts[swap.in], given.parts[swap.out]);
+            slice, r, [&](std::size_t a) { return given.parts[a].get(); }, stream);
+        for (const Field& field : problem_.fields)
+          std::swap(given.parts[field.in], given.parts[field.out]);
       }
     });
   }
@@ -258,8 +309,8 @@ Results Trial::all_rounds() {
     stream.download(buffer, 0, bytes);
   });
   // After an even number of rounds, the last output is in the input's buffer.
-  for (const Swap& swap : problem_.swaps) {
-    if (problem_.rounds % 2 == 0) std::swap(given.images[swap.in], given.images[swap.out]);
+  for (const Field& field : problem_.fields) {
+    if (problem_.rounds % 2 == 0) std::swap(given.images[field.in], given.images[field.out]);
   }
   Gathered gathered = nothing_yet();
   take(slice, given.images, gathered);
@@ -392,10 +443,17 @@ void Trial::compare_cuts(const Results& expected, const std::vector<std::vector<
   if (problem_.block > 0 && !problem_.combines()) {
     for (Slice& slice : slices) slice.end = std::min(slice.begin + problem_.block, problem_.items);
   }
+  const bool together = problem_.is_tried_together();
+  std::vector<std::vector<Image>> all;
+  if (together && !run_together(slices, std::byte{0xff}, all)) return;
   Gathered gathered = nothing_yet();
-  for (const Slice& slice : slices) {
+  for (std::size_t s = 0; s < slices.size(); ++s) {
+    const Slice& slice = slices[s];
     std::vector<Image> images;
-    if (!run(slice, std::byte{0xff}, images)) return;
+    if (together)
+      images = std::move(all[s]);
+    else if (!run(slice, std::byte{0xff}, images))
+      return;
     take(slice, images, gathered);
     for (std::size_t a = 0; a < images.size(); ++a) {
       const Argument& one = problem_.args[a];

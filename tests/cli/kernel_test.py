@@ -168,6 +168,38 @@ __kernel void advance(__global const int* x, __global int* z, __global const int
   w[i] = 3 * v[i] - v[min(i + 200, 511)];
 }
 """
+PARTIAL = """\
+kernel = "k.cl"
+entry = "advance"
+n = 512
+[launch]
+global = ["count"]
+offset = "global_work_offset"
+[repeat]
+rounds = 5
+swap = ["x", "z"]
+[[args]]
+name = "x"
+type = "int"
+map = { kind = "halo", radius = [0, 1] }
+fill = { kind = "index" }
+[[args]]
+name = "z"
+type = "int"
+map = "split"
+access = "readwrite"
+fill = { kind = "ramp", first = 1000, step = 2 }
+[[args]]
+name = "turn"
+type = "int"
+scalar = "7 - 2 * round"
+"""
+PARTIAL_CL = """\
+__kernel void advance(__global const int* x, __global int* z, const int turn) {
+  const int i = get_global_id(0);
+  if ((i + turn) % 3 != 0) z[i] = x[i] + 3 * x[min(i + 1, 511)];
+}
+"""
 HALO = '{ kind = "halo", per_item = "width", radius = "radius", edge = "clamp" }'
 WRITES_Z = 'map = "split"\naccess = "write"'
 SUM = 'map = { kind = "reduce", op = "add" }\nsize = 256'
@@ -258,10 +290,10 @@ UNFIT = {
 
 
 class Kernel(Case):
-    def run_kernel(self, descriptor, *arguments, devices=None):
+    def run_kernel(self, descriptor, *arguments, devices=None, few=FEW):
         file = self.folder / "r.json"
         mode = () if "--mode" in arguments else RESIDENT
-        self.good("run", "--kernel", descriptor, *(devices or binary.DEVICES), *FEW, *mode, "-o",
+        self.good("run", "--kernel", descriptor, *(devices or binary.DEVICES), *few, *mode, "-o",
                   file, *arguments, cwd=self.folder)
         runs = json.loads(file.read_text())["runs"]
         for run in runs:
@@ -401,9 +433,12 @@ class Runs(Kernel):
     def test_the_published_schema_takes_the_examples_and_no_unknown_key(self):
         schema = json.loads((EXAMPLES.parent / "descriptor.schema.json").read_text())
         good = [tomllib.loads((EXAMPLES / name / f"{name}.toml").read_text()) for name
-                in NAMES] + [tomllib.loads(SAXPY)]
+                in NAMES] + [tomllib.loads(SAXPY)] + [
+                    tomllib.loads(file.read_text())
+                    for file in sorted((binary.ROOT / "tests" / "kernels").glob("*.toml"))]
         wrong = [{**good[0], "kernle": "k.cl"},
-                 {**good[0], "args": [{"name": "x", "type": "float"}]}, {**good[0], "n": 0}]
+                 {**good[0], "args": [{"name": "x", "type": "float"}]}, {**good[0], "n": 0},
+                 {**good[0], "launch": {"range": [1]}}]
         script = ("import json, jsonschema, sys\nschema, documents = json.load(sys.stdin)\n"
                   "print(json.dumps([jsonschema.Draft7Validator(schema).is_valid(d) for d in "
                   "documents]))")
@@ -495,6 +530,17 @@ class Runs(Kernel):
                                  devices=self.devices)
         self.assertEqual(made, x + v)
         self.assertEqual([run["status"] for run in runs], ["ok", "unsupported"])
+
+    def test_elements_that_a_round_leaves_alone_keep_what_they_had_two_rounds_before(self):
+        x, z = list(range(512)), [1000 + 2 * i for i in range(512)]
+        for turn in (7, 5, 3, 1, -1):
+            for i in range(512):
+                if (i + turn) % 3 != 0:
+                    z[i] = x[i] + 3 * x[min(i + 1, 511)]
+            x, z = z, x
+        made, _ = self.output("i", self.write(PARTIAL, PARTIAL_CL), "-s", "equal",
+                              few=("-q", "-n", 2, "--warmup", 1))
+        self.assertEqual(made, x)
 
 
 class Fails(Kernel):
