@@ -17,7 +17,9 @@ namespace {
 
 constexpr std::uint64_t kMostItems = std::uint64_t{1} << 48;
 
-bool is_identifier(const std::string& name) {
+}  // namespace
+
+bool is_identifier(std::string_view name) {
   const auto ok = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9');
   };
@@ -25,12 +27,7 @@ bool is_identifier(const std::string& name) {
          !(name[0] >= '0' && name[0] <= '9');
 }
 
-// Returns the default upper bound of uniform values. Integers that are all 0 would hide a wrong
-// map.
-double default_high(const ElementType& type) {
-  if (type.is_float()) return 1;
-  return type.base == Base::i8 ? 127 : 255;
-}
+namespace {
 
 Fill read_fill(Table table, const ElementType& type, const std::filesystem::path& folder) {
   Fill fill;
@@ -45,7 +42,8 @@ Fill read_fill(Table table, const ElementType& type, const std::filesystem::path
     case FillKind::uniform:
       fill.seed = table.count("seed", 0);
       fill.low = table.number("min", 0);
-      fill.high = table.number("max", default_high(type));
+      fill.has_usual_bound = !table.has("max");
+      fill.high = table.number("max", usual_bound(type.base));
       if (fill.low > fill.high) table.refuse("min", "is above max");
       break;
     case FillKind::normal:
@@ -119,12 +117,12 @@ void read_combination(Table& map, ArgumentText& argument) {
 // Reads `map = "split"`, or a table with its `kind`.
 void read_map(Table& table, ArgumentText& argument) {
   const std::vector<std::string> kinds{"split",  "replicate", "halo",   "slice", "fixed",
-                                       "ragged", "reduce",    "append", "local"};
+                                       "ragged", "reduce",    "append", "flag",  "local"};
   const nlohmann::json* given = table.value("map");
   if (given == nullptr)
     table.refuse("map",
                  "is missing; expected: split, replicate, halo, slice, fixed, ragged, reduce, "
-                 "append, local");
+                 "append, flag, local");
   nlohmann::json object = *given;
   if (given->is_string()) object = {{"kind", *given}};
   Table map(object, table.at("map"));
@@ -157,7 +155,7 @@ void read_map(Table& table, ArgumentText& argument) {
     default:
       break;
   }
-  if (argument.map != MapKind::local && map.has("address")) {
+  if (argument.map != MapKind::local && argument.map != MapKind::flag && map.has("address")) {
     argument.address = map.text("address");
     map.choice("address", {"rebased", "whole"}, 0);
   }
@@ -172,12 +170,44 @@ void read_map(Table& table, ArgumentText& argument) {
   }
 }
 
-ElementType read_type(Table& table) {
+// Reads `fields = ["float 1.5", "int n"]`: the members of a structure, and their values if it is a
+// scalar. `bytes` may make it larger.
+ElementType read_structure(Table& table, std::vector<std::string>* values) {
+  constexpr Bytes kMost = 65536, kMostByValue = 1024;
+  ElementType made = structure(0);
+  for (const std::string& field : table.texts("fields")) {
+    const std::size_t space = std::min(field.find(' '), field.size()),
+                      value = std::min(field.find_first_not_of(' ', space), field.size());
+    const std::size_t before = made.members.size();
+    if (!add_member(made, field.substr(0, space)))
+      table.refuse("fields", "has " + in_quotes(field) +
+                                 "; expected: a type such as float, int4 or float[3]" +
+                                 (values != nullptr ? ", and its value" : ""));
+    if ((value == field.size()) != (values == nullptr))
+      table.refuse("fields",
+                   "has " + in_quotes(field) +
+                       (values != nullptr ? ", without a value; expected: a type and its value"
+                                          : ", with a value; expected: a type (fill has values)"));
+    if (values != nullptr)
+      values->resize(values->size() + made.members.size() - before, field.substr(value));
+  }
+  end_members(made);
+  const std::uint64_t bytes = table.count("bytes", made.size);
+  if (bytes < made.size || made.size == 0 || bytes > (values != nullptr ? kMostByValue : kMost))
+    table.refuse("bytes", fmt::format("is {}, the fields have {}; expected: 1 to {}", bytes,
+                                      made.size, values != nullptr ? kMostByValue : kMost));
+  made.size = bytes;
+  return made;
+}
+
+// `values`: the argument is a scalar, whose members have these values.
+ElementType read_type(Table& table, std::vector<std::string>* values = nullptr) {
   const std::string name = table.text("type");
+  if (name == "struct" && table.has("fields")) return read_structure(table, values);
   if (name == "struct") {
     const std::uint64_t bytes = table.count("bytes", 0);
     if (bytes == 0 || bytes > 65536)
-      table.refuse("bytes", "is needed with type struct; expected: 1 to 65536");
+      table.refuse("bytes", "or fields is needed with type struct; expected: 1 to 65536 bytes");
     return structure(bytes);
   }
   for (const char* unknown : {"image", "sampler", "svm", "pipe"}) {
@@ -201,9 +231,15 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
   argument.name = table.text("name");
   if (!is_identifier(argument.name))
     table.refuse("name", "is " + in_quotes(argument.name) + "; expected: a name of OpenCL C");
-  if (table.has("scalar")) {
+  if (table.has("scalar") || (table.has("fields") && !table.has("map"))) {
     argument.map = MapKind::scalar;
-    argument.type = read_type(table);
+    argument.type = read_type(table, &argument.members);
+    if (!argument.members.empty()) {
+      if (table.has("scalar"))
+        table.refuse("scalar", "is given together with fields, which have the values");
+      table.finish();
+      return argument;
+    }
     argument.scalar = table.expression("scalar");
     if (argument.type.base == Base::none || argument.type.base == Base::f16)
       table.refuse("type",
@@ -218,6 +254,14 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
   if (!local) argument.type = read_type(table);
   read_map(table, argument);
   if (local) {
+    table.finish();
+    return argument;
+  }
+  if (argument.map == MapKind::flag) {
+    if ((argument.type.base != Base::u32 && argument.type.base != Base::i32) ||
+        argument.type.lanes != 1)
+      table.refuse("type", "is " + argument.type.name + "; expected for a flag: uint or int");
+    argument.access = Access::scratch;
     table.finish();
     return argument;
   }
@@ -247,7 +291,8 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
     argument.fill = read_fill(std::move(*fill), argument.type, folder);
   } else if (argument.access == Access::read) {
     argument.fill.kind = FillKind::uniform;
-    argument.fill.high = default_high(argument.type);
+    argument.fill.has_usual_bound = true;
+    argument.fill.high = usual_bound(argument.type.base);
   }
   const bool writes = argument.access == Access::write || argument.access == Access::readwrite;
   for (const char* const key : {"sparse", "expected"})
@@ -291,6 +336,7 @@ RepeatText read_repeat(Table table) {
   RepeatText repeat;
   repeat.where = table.at("");
   repeat.rounds = table.expression("rounds");
+  repeat.flag = table.text("while", "");
   if (const nlohmann::json* given = table.value("swap")) {
     const bool one = given->is_array() && !given->empty() && given->front().is_string();
     const nlohmann::json pairs = one ? nlohmann::json::array({*given}) : *given;

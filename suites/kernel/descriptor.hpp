@@ -7,13 +7,26 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "suites/kernel/element.hpp"
 
 namespace mgpu::kernel {
 
-enum class MapKind { split, replicate, halo, slice, fixed, ragged, reduce, append, local, scalar };
+enum class MapKind {
+  split,
+  replicate,
+  halo,
+  slice,
+  fixed,
+  ragged,
+  reduce,
+  append,
+  flag,
+  local,
+  scalar
+};
 enum class Access { read, write, readwrite, scratch };
 enum class Edge { none, zero, clamp, periodic };
 enum class Reduction { add, min, max, bit_xor, bit_or, bit_and };
@@ -30,6 +43,8 @@ struct Fill {
   std::string modulo;       // FillKind::index: element i is i modulo this; empty: i
   std::filesystem::path file;
   std::string of;  // FillKind::copy: the argument whose initial values these are
+  // FillKind::uniform: `high` is not given, so that it depends on the type of each number.
+  bool has_usual_bound = false;
 };
 
 struct Tolerance {
@@ -54,6 +69,7 @@ struct ArgumentText {
   ElementType type;
   MapKind map = MapKind::split;
   Access access = Access::read;
+  std::vector<std::string> members;  // values of a structure's numbers that is a scalar
   std::string per_item = "1", before = "0", after = "0", size, start, length, scalar, offsets,
               counter, pivot;
   Edge edge = Edge::none;
@@ -79,6 +95,7 @@ struct StageText {
 // contents that the paired outputs had after the round before.
 struct RepeatText {
   std::string where, rounds;  // empty `rounds`: one round
+  std::string flag;           // argument that ends the rounds when it is 0; empty: none
   std::vector<std::pair<std::string, std::string>> swap;
 };
 
@@ -102,6 +119,7 @@ struct Descriptor {
   std::string command;  // user's check; empty: none
 };
 
+bool is_identifier(std::string_view name);  // of OpenCL C
 // Reads a descriptor. Throws Error(input) that names the file and the key.
 Descriptor read_descriptor(const std::filesystem::path& file);
 // Builds a descriptor from its tree and reads the kernel files; relative paths start at `folder`.

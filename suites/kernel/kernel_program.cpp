@@ -61,6 +61,7 @@ KernelProgram::KernelProgram(KernelWorkload& workload, DeviceResources& device, 
   }
   workload_.try_on(device, launches_, fits);
   if (problem_.rounds > 0) states_.emplace(workload_, device, launches_);
+  if (problem_.flag) flag_.emplace(workload_, device);
   allocate(fits);
 }
 
@@ -192,7 +193,19 @@ void KernelProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   for (std::size_t a = 0; a < arrays_.size(); ++a) download(a, slice, slot, stream);
 }
 
+std::uint32_t KernelProgram::enqueue_rounds(const Slice& slice, std::uint32_t first,
+                                            std::uint32_t most, Stream& stream) {
+  if (!flag_ || first == 0 || !flag_->ends()) {
+    enqueue_round(slice, first, stream);
+    return 1;
+  }
+  bring_result(slice, stream);
+  return most;
+}
+
 void KernelProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
+  last_round_ = round;
+  if (flag_) flag_->clear(*arrays_[*problem_.flag].memory[0], kAlignment, stream);
   for (std::uint32_t level = 0; level < problem_.levels(); ++level) {
     states_->exchange_before(level, round);
     launches_.launch_level(
@@ -203,7 +216,13 @@ void KernelProgram::enqueue_round(const Slice& slice, std::uint32_t round, Strea
         },
         stream);
   }
-  if (round + 1 < problem_.rounds) return states_->exchange_after(round);
+  if (round + 1 == problem_.rounds) return bring_result(slice, stream);
+  states_->exchange_after(round);
+  if (flag_) flag_->combine(*arrays_[*problem_.flag].memory[0], kAlignment, round, stream);
+}
+
+// Downloads the result of the last round, unless it stays on the device.
+void KernelProgram::bring_result(const Slice& slice, Stream& stream) {
   if (!is_end_to_end()) return;
   for (std::size_t a = 0; a < arrays_.size(); ++a) download(a, slice, slot_, stream);
 }
@@ -218,8 +237,8 @@ void KernelProgram::download(std::size_t argument, const Slice& slice, unsigned 
   for (const Move& move : output_moves(problem_, argument, slice)) {
     std::byte* const to = workload_.memory().data() + one.result + move.host;
     if (move.count == 1) {
-      Buffer& from = is_field ? states_->given(argument, problem_.rounds - 1)
-                              : *array.memory[array.slots ? slot : 0];
+      Buffer& from =
+          is_field ? states_->given(argument, last_round_) : *array.memory[array.slots ? slot : 0];
       stream.download(from, zero + move.device, {to, move.length});
     } else {
       stream.download_rows(*array.memory[0], to,

@@ -14,6 +14,7 @@
 #include "suites/kernel/command.hpp"
 #include "suites/kernel/data.hpp"
 #include "suites/kernel/kernel_program.hpp"
+#include "suites/kernel/round_flag.hpp"
 #include "suites/kernel/states.hpp"
 
 namespace mgpu::kernel {
@@ -174,18 +175,19 @@ Exchanged KernelWorkload::exchanged(Mode) const {
 }
 
 void KernelWorkload::connect(PeerGroup& group) {
+  if (problem_.flag) shared_flags_.allocate(group, RoundFlag::bytes(group.size()));
   for (std::size_t s = 0; s < shared_.size(); ++s)
     shared_[s].allocate(group, States::bytes(problem_, problem_.fields[s]),
                         problem_.fields[s].in_place() ? 1 : 2);
 }
 
-bool KernelWorkload::writes(const Launches& launches, std::uint32_t level, std::size_t field) {
+bool KernelWorkload::writes(const Launches& launches, std::size_t stage, std::size_t field) {
   const std::scoped_lock lock(mutex_);
-  for (auto at = static_cast<std::uint32_t>(writes_.size()); at < problem_.levels(); ++at) {
+  for (std::size_t s = writes_.size(); s < problem_.stages.size(); ++s) {
     auto& fields = writes_.emplace_back();
-    for (const Field& one : problem_.fields) fields.push_back(launches.writes(at, one.out));
+    for (const Field& one : problem_.fields) fields.push_back(launches.writes(s, one.out));
   }
-  return writes_[level][field];
+  return writes_[stage][field];
 }
 
 std::unique_ptr<DeviceProgram> KernelWorkload::program(DeviceResources& device, Mode mode,

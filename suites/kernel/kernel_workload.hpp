@@ -37,6 +37,7 @@ class KernelWorkload final : public Workload,
   void connect(PeerGroup& group) override;
   void disconnect() override {
     for (SharedRing& states : shared_) states.free();
+    shared_flags_.free();
   }
   void set_partition(std::span<const Owner> owners) override {
     owners_.assign(owners.begin(), owners.end());
@@ -60,9 +61,11 @@ class KernelWorkload final : public Workload,
   // Returns, per field, the states of the peer group that devices write halo items into; they are
   // empty if there is no group.
   std::span<const SharedRing> shared() const { return shared_; }
-  // Tells whether a level may write a field. The kernels of the first device decide for all, so
+  // Memory of the peer group for the devices' flags (repeat.while).
+  const SharedRing& shared_flags() const { return shared_flags_; }
+  // Tells whether a stage may write a field. The kernels of the first device decide for all, so
   // that all devices exchange alike.
-  bool writes(const Launches& launches, std::uint32_t level, std::size_t field);
+  bool writes(const Launches& launches, std::size_t stage, std::size_t field);
   // Runs the guarded trial slices, and computes the single-device reference if it is not known yet.
   // Throws Error(input).
   void try_on(DeviceResources& device, Launches& launches, Items fits);
@@ -98,7 +101,8 @@ class KernelWorkload final : public Workload,
   Pages pages_;
   std::vector<std::byte> zeros_;
   std::vector<SharedRing> shared_;
-  std::vector<std::vector<bool>> writes_;  // by level and field; empty: not known yet
+  SharedRing shared_flags_;
+  std::vector<std::vector<bool>> writes_;  // by stage and field; empty: not known yet
   std::vector<Owner> owners_;
   std::uint64_t sample_ = 0;
   bool looked_at_ = true;  // result was verified; a stale one must not pass again

@@ -34,6 +34,19 @@ std::string_view word_of(KernelParameter::Space space) {
   return "";
 }
 
+// Writes the value of a scalar for a launch.
+void put_value(const Argument& one, const SliceNumbers& numbers, std::byte* to) {
+  const std::vector<Lane> lanes = lanes_of(one.type);
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    const Number value = (one.members.empty() ? one.scalar : one.members[i]).evaluate(numbers);
+    if (!fits_base(lanes[i].base, value))
+      throw Error(ErrorKind::input, fmt::format("{}.{} is {}, which is no {}", one.where,
+                                                one.members.empty() ? "scalar" : "fields",
+                                                value.real(), name_of(lanes[i].base)));
+    put_number(lanes[i].base, value, to + lanes[i].at);
+  }
+}
+
 std::string type_without_pointer(std::string type) {
   std::erase(type, '*');
   return type;
@@ -46,7 +59,11 @@ Launches::Launches(const Problem& problem, DeviceResources& device) : problem_(p
   for (const Stage& stage : problem.stages) {
     kernels_.push_back(device.foreign_kernel(source, stage.entry, build_options(problem)));
     const auto parameters = kernels_.back()->parameters();
-    if (parameters) check_parameters(stage, *parameters, device.traits().id);
+    if (parameters) {
+      check_parameters(stage, *parameters, device.traits().id);
+      for (std::size_t i = 0; i < parameters->size(); ++i)
+        check_structure(problem.args[stage.args[i]], (*parameters)[i], device, source);
+    }
     parameters_.push_back(parameters.value_or(std::vector<KernelParameter>{}));
     std::array<std::size_t, 3> local{1, 1, 1};
     for (std::size_t d = 0; d < stage.local.size(); ++d) local[d] = stage.local[d].count();
@@ -109,7 +126,8 @@ void Launches::check_parameters(const Stage& stage, const std::vector<KernelPara
     // A type that the compiler names and element_type() does not know is a structure or a typedef,
     // which only its size identifies.
     const auto type = element_type(type_without_pointer(has.type));
-    if (type && one.type.base != Base::none && type->name != one.type.name) {
+    if (type && type->name != one.type.name &&
+        (one.type.base != Base::none || one.map == MapKind::scalar)) {
       refuse(fmt::format("is of type {}; the kernel's {} is {}", one.type.name,
                          has.name.empty() ? "parameter" : has.name, has.type));
     }
@@ -122,6 +140,35 @@ void Launches::check_parameters(const Stage& stage, const std::vector<KernelPara
         std::none_of(problem_.stages.begin(), problem_.stages.end(), takes_too))
       refuse("is an output; the kernel's is const");
   }
+}
+
+void Launches::check_structure(const Argument& one, const KernelParameter& has,
+                               DeviceResources& device, const KernelSource& source) const {
+  const std::string type = type_without_pointer(has.type);
+  if (one.type.base != Base::none || one.map == MapKind::local || type.empty() ||
+      element_type(type))
+    return;
+  std::uint64_t size = 0;
+  try {
+    const auto kernel = device.foreign_kernel(
+        {source.name, source.text +
+                          "\n__kernel void mgpu_size_of(__global ulong* size) { *size = "
+                          "sizeof(" +
+                          type + "); }\n"},
+        "mgpu_size_of", build_options(problem_));
+    const auto buffer = device.allocate(sizeof size);
+    device.try_out([&](Stream& stream) {
+      stream.launch(*kernel, grid_of(1, 1), {buffer.get()});
+      stream.download(*buffer, 0, std::as_writable_bytes(std::span(&size, 1)));
+    });
+  } catch (const Error& error) {
+    // The driver names the type differently from the source.
+    if (error.kind() != ErrorKind::unsupported) throw;
+  }
+  if (size != 0 && size != one.type.size)
+    throw Error(ErrorKind::input,
+                fmt::format("{}.bytes: a struct has {} bytes, and {} of the kernel {} on device {}",
+                            one.where, one.type.size, type, size, device.traits().id));
 }
 
 void Launches::check_combination(const Argument& one,
@@ -160,20 +207,10 @@ void Launches::combine(std::size_t argument, Buffer& into, Buffer& from, Stream&
   stream.launch(*combining_[argument], grid, {&into, &from});
 }
 
-bool Launches::takes(std::uint32_t level, std::size_t argument) const {
-  return std::any_of(problem_.stages.begin(), problem_.stages.end(), [&](const Stage& stage) {
-    return stage.level == level && std::count(stage.args.begin(), stage.args.end(), argument) > 0;
-  });
-}
-
-bool Launches::writes(std::uint32_t level, std::size_t argument) const {
-  for (std::size_t s = 0; s < problem_.stages.size(); ++s) {
-    const Stage& stage = problem_.stages[s];
-    for (std::size_t i = 0; i < stage.args.size(); ++i) {
-      if (stage.level == level && stage.args[i] == argument &&
-          may_write(problem_, stage, i, parameters_[s]))
-        return true;
-    }
+bool Launches::writes(std::size_t s, std::size_t argument) const {
+  const Stage& stage = problem_.stages[s];
+  for (std::size_t i = 0; i < stage.args.size(); ++i) {
+    if (stage.args[i] == argument && may_write(problem_, stage, i, parameters_[s])) return true;
   }
   return false;
 }
@@ -210,12 +247,7 @@ void Launches::launch_level(std::uint32_t level, const Slice& slice, std::uint32
       } else if (one.map != MapKind::scalar) {
         args_.emplace_back(buffer(stage.args[i]));
       } else {
-        const Number value = one.scalar.evaluate(numbers);
-        if (!fits_base(one.type.base, value))
-          throw Error(ErrorKind::input, fmt::format("{}.scalar is {}, which is no {}", one.where,
-                                                    value.real(), one.type.name));
-        for (unsigned lane = 0; lane < one.type.lanes; ++lane)
-          put_number(one.type.base, value, values_[i].bytes + lane * one.type.lane());
+        put_value(one, numbers, values_[i].bytes);
         args_.emplace_back(ValueBytes{{values_[i].bytes, one.type.size}});
       }
     }

@@ -21,18 +21,20 @@ class Launches {
   // Enqueues the stages of one level.
   void launch_level(std::uint32_t level, const Slice& slice, std::uint32_t round,
                     const std::function<Buffer*(std::size_t)>& buffer, Stream& stream);
-  // Tells whether a stage of the level has the argument, and whether it may write it.
-  bool takes(std::uint32_t level, std::size_t argument) const;
-  bool writes(std::uint32_t level, std::size_t argument) const;
+  // Tells whether a stage may write the argument.
+  bool writes(std::size_t stage, std::size_t argument) const;
   // Enqueues an accumulator's second kernel, which replaces `into` by the combination of both.
   void combine(std::size_t argument, Buffer& into, Buffer& from, Stream& stream);
 
  private:
   struct Value {
-    alignas(16) std::byte bytes[128];  // fits a double16
+    alignas(16) std::byte bytes[1024];  // fits every scalar
   };
   void check_parameters(const Stage& stage, const std::vector<KernelParameter>& parameters,
                         const std::string& device) const;
+  // Compares the size of a structure with that of the kernel's type.
+  void check_structure(const Argument& one, const KernelParameter& has, DeviceResources& device,
+                       const KernelSource& source) const;
   void check_combination(const Argument& one, const std::vector<KernelParameter>& parameters,
                          const std::string& device) const;
 

@@ -40,6 +40,35 @@ std::map<std::string, std::string> settings_of(const std::string& text,
   return all;
 }
 
+// Returns the value of an option of the suite; empty if it was not given.
+std::string option_of(const SuiteParams& params, const char* name) {
+  const auto found = params.options.find(name);
+  return found == params.options.end() || found->second == "none" ? "" : found->second;
+}
+
+// Returns the compiler options of the command line: -D NAME=VALUE,.., -I DIR,.. and others.
+std::string given_build_options(const SuiteParams& params) {
+  std::string made;
+  for (const auto& [name, flag] : {std::pair{"define", " -D "}, {"include", " -I "}}) {
+    const std::string text = option_of(params, name);
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      const std::string word = text.substr(begin, end - begin);
+      const bool is_folder = std::string_view(name) == "include";
+      const std::string macro = word.substr(0, std::min(word.find('='), word.size()));
+      if (is_folder ? !std::filesystem::is_directory(word)
+                    : !is_identifier(macro) || word.find(' ') != std::string::npos)
+        throw Error(ErrorKind::usage,
+                    fmt::format("--{}: {}; expected: {}", name, in_quotes(word),
+                                is_folder ? "a folder" : "NAME or NAME=VALUE, without spaces"));
+      made += flag + word;
+      begin = end + 1;
+    }
+  }
+  const std::string more = option_of(params, "build-options");
+  return more.empty() ? made : made + " " + more;
+}
+
 // Evaluates the parameters, which may use each other regardless of their order.
 Names names_of(const Descriptor& descriptor, std::uint64_t n,
                const std::map<std::string, std::string>& set) {
@@ -77,7 +106,7 @@ class Reader {
     if (problem_.granularity == 0)
       refuse(from.file + ": items.granularity", "is 0; expected: 1 or more");
     problem_.offset = from.address == Address::whole;
-    problem_.options = filled_in(from.options);
+    problem_.options = filled_in(from.options + problem_.options);
     if (!from.repeat.rounds.empty()) {
       per_round_ = Variables::round;
       per_slice_ = Variables::slice_and_round;
@@ -139,6 +168,15 @@ class Reader {
     return items * each;
   }
 
+  static void check_fits(const std::string& where, Base base, const Expression& scalar) {
+    const Number value = scalar.evaluate({0, 1, 1});
+    if (!fits_base(base, value))
+      refuse(where,
+             fmt::format("is {}, which is no {}",
+                         value.integer ? fmt::format("{}", value.i) : fmt::format("{}", value.d),
+                         name_of(base)));
+  }
+
   Argument argument(const ArgumentText& text) {
     Argument one;
     one.name = text.name;
@@ -163,17 +201,22 @@ class Reader {
     if (!one.fill.modulo.empty()) one.modulo = count(one.where + ".fill.modulo", one.fill.modulo);
     switch (one.map) {
       case MapKind::scalar:
-        one.scalar = Expression(one.where + ".scalar", text.scalar, names_, per_slice_);
-        if (const Number value = one.scalar.evaluate({0, 1, 1}); !fits_base(one.type.base, value)) {
-          refuse(one.where + ".scalar", fmt::format("is {}, which is no {}",
-                                                    value.integer ? fmt::format("{}", value.i)
-                                                                  : fmt::format("{}", value.d),
-                                                    one.type.name));
+        for (std::size_t m = 0; m < text.members.size(); ++m) {
+          const Expression& member =
+              one.members.emplace_back(one.where + ".fields", text.members[m], names_, per_slice_);
+          check_fits(one.where + ".fields", one.type.members[m].base, member);
         }
+        if (!one.members.empty()) return one;
+        one.scalar = Expression(one.where + ".scalar", text.scalar, names_, per_slice_);
+        check_fits(one.where + ".scalar", one.type.base, one.scalar);
         return one;
       case MapKind::local:
         one.local = Expression(one.where + ".bytes", text.size, names_);
         if (one.local.count() == 0) refuse(one.where + ".bytes", "is 0; expected: 1 or more");
+        return one;
+      case MapKind::flag:
+        one.elements = 1;
+        one.address = Address::whole;
         return one;
       case MapKind::halo:
         one.before = count(one.where + ".map.radius", text.before);
@@ -307,7 +350,10 @@ class Reader {
     const bool splits = std::any_of(made.global.begin(), made.global.end(),
                                     [](const Expression& e) { return e.depends_on_slice(); });
     const bool told = std::any_of(made.args.begin(), made.args.end(), [&](std::size_t a) {
-      return problem_.args[a].scalar.depends_on_slice();
+      const Argument& one = problem_.args[a];
+      return one.scalar.depends_on_slice() ||
+             std::any_of(one.members.begin(), one.members.end(),
+                         [](const Expression& member) { return member.depends_on_slice(); });
     });
     if (!splits && !told)
       refuse(text.where + ".global",
@@ -327,14 +373,15 @@ class Reader {
     return made;
   }
 
-  std::size_t swapped(const RepeatText& text, const std::string& name) const {
+  // Returns the argument that `repeat` names.
+  std::size_t named(const RepeatText& text, const char* key, const std::string& name) const {
     std::vector<std::string> known;
     for (std::size_t a = 0; a < problem_.args.size(); ++a) {
       if (problem_.args[a].name == name) return a;
       known.push_back(problem_.args[a].name);
     }
-    refuse(text.where + ".swap", fmt::format("names {}, which is not among [[args]]{}",
-                                             in_quotes(name), did_you_mean(name, known)));
+    refuse(text.where + key, fmt::format("names {}, which is not among [[args]]{}", in_quotes(name),
+                                         did_you_mean(name, known)));
   }
 
   void repeat(const RepeatText& text) {
@@ -343,8 +390,15 @@ class Reader {
     if (rounds == 0 || rounds > kMostRounds)
       refuse(text.where + ".rounds", fmt::format("is {}; expected: 1 to {}", rounds, kMostRounds));
     problem_.rounds = static_cast<std::uint32_t>(rounds);
+    if (!text.flag.empty()) {
+      problem_.flag = named(text, ".while", text.flag);
+      if (problem_.args[*problem_.flag].map != MapKind::flag)
+        refuse(text.where + ".while",
+               fmt::format("names {}, whose map is another; expected: map = \"flag\"",
+                           in_quotes(text.flag)));
+    }
     for (const auto& [from, to] : text.swap) {
-      const Field pair{swapped(text, from), swapped(text, to)};
+      const Field pair{named(text, ".swap", from), named(text, ".swap", to)};
       const Argument &in = problem_.args[pair.in], &out = problem_.args[pair.out];
       const auto refuse_pair = [&, &from = from, &to = to](const std::string& why) {
         refuse(text.where + ".swap",
@@ -378,10 +432,13 @@ class Reader {
         problem_.fields.push_back({a, a});
     }
   }
-  // Refuses arguments with a halo that kernels change if devices would not exchange their items.
+  // Refuses arguments with a halo that kernels change if devices would not exchange their items,
+  // and flags without a use.
   void check_fields() {
     for (std::size_t a = 0; a < problem_.args.size(); ++a) {
       const Argument& one = problem_.args[a];
+      if (one.map == MapKind::flag && problem_.flag != a)
+        refuse(one.where + ".map", "is a flag, which repeat.while does not name");
       if (one.map != MapKind::halo || one.access != Access::readwrite) continue;
       if (problem_.field_of(a) == nullptr)
         refuse(one.where + ".access",
@@ -454,9 +511,8 @@ Problem problem_of(Descriptor descriptor, const SuiteParams& params) {
   problem.guards = guards == params.options.end() || guards->second != "off";
   const auto beside = params.options.find("side-by-side");
   problem.beside = beside == params.options.end() || beside->second != "off";
-  const auto set = params.options.find("set");
-  const auto settings = settings_of(
-      set == params.options.end() || set->second == "none" ? "" : set->second, descriptor);
+  problem.options = given_build_options(params);
+  const auto settings = settings_of(option_of(params, "set"), descriptor);
   Names names = names_of(descriptor, problem.n, settings);
   for (const auto& [name, value] : names)
     problem.values[name] = value.integer ? fmt::format("{}", value.i) : fmt::format("{}", value.d);

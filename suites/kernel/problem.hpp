@@ -39,10 +39,11 @@ struct Argument {
   // Offsets in host memory of the initial contents and of the result.
   Bytes host = 0, result = 0;
   Expression start, length, scalar, local;
-  Expression pivot;         // the item that every device has in an iteration; empty: none
-  std::size_t offsets = 0;  // MapKind::ragged: argument with the offsets
-  std::size_t counter = 0;  // MapKind::append: accumulator that counts the records
-  std::size_t copied = 0;   // FillKind::copy: argument whose initial values these are
+  std::vector<Expression> members;  // values of a structure's numbers that is a scalar
+  Expression pivot;                 // the item that every device has in an iteration; empty: none
+  std::size_t offsets = 0;          // MapKind::ragged: argument with the offsets
+  std::size_t counter = 0;          // MapKind::append: accumulator that counts the records
+  std::size_t copied = 0;           // FillKind::copy: argument whose initial values these are
   // Accumulators that a kernel combines: entry of that kernel; tolerance of its result against one
   // launch for all items; element type for this comparison; initial contents.
   std::string combine;
@@ -100,6 +101,8 @@ struct Problem {
   std::vector<Stage> stages;  // by level
   std::uint32_t rounds = 0;   // 0: no iteration, the kernels run once per slice
   std::vector<Field> fields;
+  // Argument that ends the rounds when it is 0 after one of them.
+  std::optional<std::size_t> flag;
   std::map<std::string, std::string> values;  // values of the parameters, as text
   std::string options;                        // build options, with values filled in
   bool offset = false;                        // slices begin at a global offset

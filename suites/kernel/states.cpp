@@ -9,14 +9,9 @@
 #include "suites/kernel/layout.hpp"
 
 namespace mgpu::kernel {
-namespace {
-
-constexpr Bytes kPiece = 16;  // of copy_part
-
-}  // namespace
 
 Bytes States::bytes(const Problem& problem, const Field& field) {
-  return round_up(problem.args[field.in].bytes(), kPiece);
+  return round_up(problem.args[field.in].bytes(), kCopyPiece);
 }
 
 States::States(KernelWorkload& workload, DeviceResources& device, const Launches& launches)
@@ -81,8 +76,8 @@ void States::restore(const Slice& slice, Stream& stream) {
   for (std::size_t f = 0; f < initial_.size(); ++f) {
     const Argument& in = problem_.args[field(f).in];
     for (const Slice& part : problem_.extents(in, slice)) {
-      const Bytes first = part.begin * in.item() / kPiece * kPiece,
-                  size = round_up(part.end * in.item(), kPiece) - first;
+      const Bytes first = part.begin * in.item() / kCopyPiece * kCopyPiece,
+                  size = round_up(part.end * in.item(), kCopyPiece) - first;
       if (field(f).in_place()) copy_part(*copy_, *initial_[f], after(f, 1), first, size, stream);
       if (!initial_out_[f]) continue;
       copy_part(*copy_, *initial_out_[f], after(f, 1), first, size, stream);
@@ -119,16 +114,29 @@ void States::send(const Exchange& exchange, std::uint32_t round) {
 }
 
 void States::exchange_before(std::uint32_t level, std::uint32_t round) {
+  std::vector<std::size_t> stages;  // those that some device launches
+  for (std::size_t s = 0; s < problem_.stages.size(); ++s) {
+    const Stage& stage = problem_.stages[s];
+    if (stage.level != level) continue;
+    if (problem_.grid(stage, problem_.numbers(stage, {0, problem_.items}, round)))
+      stages.push_back(s);
+  }
   Exchange now;
   for (std::size_t f = 0; f < states_.size(); ++f) {
     if (!field(f).in_place()) continue;
     // Another round may have another pivot.
     if (level == 0 && round > 0 && !problem_.args[field(f).in].pivot.empty()) changed_[f] = true;
-    if (changed_[f] && launches_.takes(level, field(f).in)) {
+    const bool is_taken = std::any_of(stages.begin(), stages.end(), [&](std::size_t s) {
+      const std::vector<std::size_t>& args = problem_.stages[s].args;
+      return std::find(args.begin(), args.end(), field(f).in) != args.end();
+    });
+    if (changed_[f] && is_taken) {
       add_to(now, f, round);
       changed_[f] = false;
     }
-    if (workload_.writes(launches_, level, f)) changed_[f] = true;
+    for (const std::size_t s : stages) {
+      if (workload_.writes(launches_, s, f)) changed_[f] = true;
+    }
   }
   meet(now);
   send(now, round);

@@ -63,18 +63,19 @@ std::optional<Difference> first_difference(const ElementType& type, const Tolera
                                            std::span<const std::byte> result,
                                            std::span<const std::byte> expected) {
   if (std::memcmp(result.data(), expected.data(), result.size()) == 0) return std::nullopt;
-  const bool numbers = !tolerance.exact() && type.base != Base::none && type.base != Base::f16;
   const Bytes used = type.lane() * type.lanes;
+  const std::vector<Lane> lanes = lanes_of(type);
   Difference found;
   for (Bytes at = 0; at + type.size <= result.size(); at += type.size) {
     const std::byte *a = result.data() + at, *b = expected.data() + at;
     if (std::memcmp(a, b, used) == 0) continue;
-    if (numbers) {
-      bool close = true;
-      for (Bytes lane = 0; lane < used; lane += type.lane())
-        close &= within(tolerance, type.base, a + lane, b + lane);
-      if (close) continue;
-    }
+    // Bytes between the members of a structure have no value.
+    const bool close = !lanes.empty() && std::all_of(lanes.begin(), lanes.end(), [&](Lane lane) {
+      const std::byte *x = a + lane.at, *y = b + lane.at;
+      return std::memcmp(x, y, size_of(lane.base)) == 0 ||
+             (!tolerance.exact() && lane.base != Base::f16 && within(tolerance, lane.base, x, y));
+    });
+    if (close) continue;
     if (found.count++ == 0) found.element = at / type.size;
   }
   if (found.count == 0) return std::nullopt;
@@ -106,6 +107,7 @@ Trial::Image Trial::image_of(std::size_t argument, const Slice& slice, std::byte
     }
   }
   if (one.map == MapKind::reduce) put_identity(one, {zero, size});
+  if (one.map == MapKind::flag) std::memset(zero, 0, size);
   return image;
 }
 
@@ -135,9 +137,10 @@ void Trial::check_written(std::size_t argument, const Slice& slice, const Image&
   if (after.bytes == before.bytes) return;
   std::vector<std::pair<Bytes, Bytes>> ranges;  // ranges that may be written
   const Bytes size = slice_bytes(problem_, one, slice);
-  if (one.accumulates() || (one.access == Access::scratch && one.rebased()))
+  const bool whole = one.rebased() || one.map == MapKind::flag;
+  if (one.accumulates() || (one.access == Access::scratch && whole))
     ranges.emplace_back(before.zero, before.zero + size);
-  const bool scratch = one.access == Access::scratch && !one.rebased();
+  const bool scratch = one.access == Access::scratch && !whole;
   if (scratch)
     ranges.emplace_back(before.zero + slice.begin * one.item(),
                         before.zero + slice.end * one.item());
@@ -280,7 +283,7 @@ Results Trial::all_rounds() {
 }
 
 Results Trial::all_rounds(std::byte poison) {
-  constexpr std::uint32_t kAtOnce = 64;  // launches per wait
+  const std::uint32_t at_once = problem_.flag ? 1 : 64;  // launches per wait
   const Slice slice{0, problem_.items};
   const CrashNote note(crash_of(slice));
   Given given = give(slice, images_of(slice, poison));
@@ -295,14 +298,26 @@ Results Trial::all_rounds(std::byte poison) {
         stream.upload(buffer, 0, bytes);
       }))
     return {};
-  for (std::uint32_t first = 0; first < problem_.rounds; first += kAtOnce) {
+  std::uint32_t done = 0;
+  std::uint32_t flag = 1;  // any value but 0: there is another round
+  while (done < problem_.rounds && flag != 0) {
     device_.try_out([&](Stream& stream) {
-      for (std::uint32_t r = first; r < std::min(first + kAtOnce, problem_.rounds); ++r) {
+      const std::uint32_t first = done;
+      done = std::min(first + at_once, problem_.rounds);
+      for (std::uint32_t r = first; r < done; ++r) {
         launches_.launch(
             slice, r, [&](std::size_t a) { return given.parts[a].get(); }, stream);
         for (const Field& field : problem_.fields)
           std::swap(given.parts[field.in], given.parts[field.out]);
       }
+      if (problem_.flag)
+        stream.download(*given.parts[*problem_.flag], 0,
+                        std::as_writable_bytes(std::span(&flag, 1)));
+    });
+    if (!problem_.flag) continue;
+    const std::uint32_t zero = 0;
+    device_.try_out([&](Stream& stream) {
+      stream.upload(*given.parts[*problem_.flag], 0, std::as_bytes(std::span(&zero, 1)));
     });
   }
   each([](Stream& stream, Buffer& buffer, std::vector<std::byte>& bytes) {
@@ -310,7 +325,7 @@ Results Trial::all_rounds(std::byte poison) {
   });
   // After an even number of rounds, the last output is in the input's buffer.
   for (const Field& field : problem_.fields) {
-    if (problem_.rounds % 2 == 0) std::swap(given.images[field.in], given.images[field.out]);
+    if (done % 2 == 0) std::swap(given.images[field.in], given.images[field.out]);
   }
   Gathered gathered = nothing_yet();
   take(slice, given.images, gathered);

@@ -5,6 +5,7 @@ kernels_test.py BINARY [unittest arguments]."""
 
 import json
 import os
+import re
 import shutil
 
 import binary
@@ -13,8 +14,8 @@ from binary import Case, THOROUGH
 KERNELS = binary.ROOT / "tests" / "kernels"
 NAMES = sorted(file.stem for file in KERNELS.glob("*.toml"))
 # Kernels of the quick tier, and their options.
-QUICK = ("stencil2d", "fdtd2d", "gaussian")
-MORE = {}
+QUICK = ("stencil2d", "fdtd2d", "gaussian", "bfs", "nbody", "convolution")
+MORE = {"convolution": ("-D", "PER_ITEM=4", "--set", "per_item=4")}
 FEW = ("-q", "-n", 1, "--warmup", 0, "--quick", "--force", "--mode", "resident")
 THREE = {"POCL_DEVICES": "pthread pthread pthread"}
 # Mistakes of descriptors that the trial of slices finds: the kernel, the change, and parts of the
@@ -31,6 +32,11 @@ MISTAKES = {
                       'fill = { kind = "uniform", min'), ("the result depends on the split",)),
     "a range that begins one item too early":
         ("stencil3d", ("[1, ", "[0, "), ('"out"',)),
+    "a structure of another size":
+        ("nbody", ('"uint n", "float 0.05"', '"uint n"'), ("has 8 bytes", "12")),
+    "a number for a structure":
+        ("nbody", ('type = "struct"\nfields = ["float 0.01 / (round + 1)", "uint n", "float 0.05"]',
+                   'type = "float"\nscalar = 1'), ('"given"', "array")),
     "an output in part that begins with nothing":
         ("stencil2d", ('access = "readwrite"\nfill = { kind = "copy", of = "now" }',
                        'access = "write"'), ('"next"', "not written")),
@@ -70,6 +76,13 @@ class Kernels(Case):
                                             env=THREE)
                     self.assertEqual(len(runs[-1]["devices"]), 3)
                 self.assertEqual(len({run["verify"]["digest"] for run in runs}), 1, runs)
+
+    def test_the_documentation_lists_each_kernel_with_the_lines_of_its_descriptor(self):
+        page = (binary.ROOT / "suites" / "kernel" / "README.md").read_text()
+        listed = dict(re.findall(r"^\| `(\w+)` \|.*\| (\d+) \|$", page, re.MULTILINE))
+        counted = {name: str(sum(1 for line in (KERNELS / f"{name}.toml").read_text().splitlines()
+                                 if line and not line.startswith("#"))) for name in NAMES}
+        self.assertEqual(listed, counted)
 
     def test_mistakes_are_found_and_told_with_argument_and_item(self):
         for name, (kernel, change, words) in list(MISTAKES.items())[:None if THOROUGH else 2]:

@@ -388,6 +388,42 @@ TEST_CASE("kernel: slices are whole work-groups where these are given") {
   CHECK(has(why([&] { problem_with("", 100, start); }), "local, 32"));
 }
 
+TEST_CASE("kernel: members of a structure lie where a compiler puts them") {
+  struct Like {
+    std::int8_t a;
+    double b;
+    std::int16_t c[3];
+    alignas(16) float d[4];  // float3 takes the place of four
+    std::uint8_t e;
+  };
+  ElementType type = structure(0);
+  for (const char* const member : {"char", "double", "short[3]", "float3", "uchar"})
+    CHECK(add_member(type, member));
+  end_members(type);
+  CHECK(type.size == sizeof(Like));
+  const std::vector<Lane> lanes = lanes_of(type);
+  std::vector<Bytes> places;
+  for (const Lane& lane : lanes) places.push_back(lane.at);
+  const Bytes c = offsetof(Like, c), d = offsetof(Like, d);
+  CHECK(places == std::vector<Bytes>{0, offsetof(Like, b), c, c + 2, c + 4, d, d + 4, d + 8,
+                                     offsetof(Like, e)});
+  CHECK(lanes[1].base == Base::f64);
+  for (const char* const wrong :
+       {"", "floot", "float[", "float[]", "float[0]", "float[2]x", "float[99999]", "half"})
+    CHECK_FALSE(add_member(type, wrong));
+  std::vector<std::byte> element(type.size);
+  for (std::size_t i = 0; i < lanes.size(); ++i)
+    put_number(lanes[i].base, Number::of(static_cast<std::int64_t>(i) + 1), &element[lanes[i].at]);
+  CHECK(text_at(type, element.data()) == "{1, 2, 3, 4, 5, 6, 7, 8, ..}");
+  // Bytes between members have no value.
+  std::vector<std::byte> other = element;
+  other[1] = std::byte{1};
+  CHECK_FALSE(first_difference(type, {}, element, other).has_value());
+  other[d] = std::byte{1};
+  CHECK(first_difference(type, {}, element, other).has_value());
+  CHECK_FALSE(first_difference(type, {.relative = 1e-3}, element, other).has_value());
+}
+
 TEST_CASE("kernel: a launch by a global offset begins where the slice does") {
   const std::string start = start_with("[8, 'count * 2']\noffset = 'global_work_offset'");
   const Problem problem = problem_with("", 100, start);
