@@ -41,19 +41,18 @@ Fill read_fill(Table table, const ElementType& type, const std::filesystem::path
       break;
     case FillKind::uniform:
       fill.seed = table.count("seed", 0);
-      fill.low = table.number("min", 0);
+      fill.low_text = table.expression("min", "0");
       fill.has_usual_bound = !table.has("max");
-      fill.high = table.number("max", usual_bound(type.base));
-      if (fill.low > fill.high) table.refuse("min", "is above max");
+      fill.high_text = table.expression("max", fmt::format("{}", usual_bound(type.base)));
       break;
     case FillKind::normal:
       fill.seed = table.count("seed", 0);
-      fill.low = table.number("mean", 0);
-      fill.high = table.number("deviation", 1);
+      fill.low_text = table.expression("mean", "0");
+      fill.high_text = table.expression("deviation", "1");
       break;
     case FillKind::ramp:
-      fill.low = table.number("first", 0);
-      fill.high = table.number("step", 1);
+      fill.low_text = table.expression("first", "0");
+      fill.high_text = table.expression("step", "1");
       break;
     case FillKind::index:
       fill.modulo = table.expression("modulo", "");
@@ -292,7 +291,7 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
   } else if (argument.access == Access::read) {
     argument.fill.kind = FillKind::uniform;
     argument.fill.has_usual_bound = true;
-    argument.fill.high = usual_bound(argument.type.base);
+    argument.fill.high_text = fmt::format("{}", usual_bound(argument.type.base));
   }
   const bool writes = argument.access == Access::write || argument.access == Access::readwrite;
   for (const char* const key : {"sparse", "expected"})

@@ -37,7 +37,8 @@ struct Fill {
   FillKind kind = FillKind::zero;
   std::uint64_t seed = 0;
   // Parameters of the kind: uniform: both bounds (integers reach `high`, too); normal: mean and
-  // deviation; ramp: first value and step.
+  // deviation; ramp: first value and step. The texts are their expressions.
+  std::string low_text = "0", high_text = "1";
   double low = 0, high = 1;
   std::string value = "0";  // value of FillKind::constant
   std::string modulo;       // FillKind::index: element i is i modulo this; empty: i

@@ -198,6 +198,10 @@ class Reader {
     one.expected = text.expected;
     if (one.fill.kind == FillKind::constant)
       one.constant = Expression(one.where + ".fill.value", text.fill.value, names_).evaluate();
+    one.fill.low = Expression(one.where + ".fill", one.fill.low_text, names_).evaluate().real();
+    one.fill.high = Expression(one.where + ".fill", one.fill.high_text, names_).evaluate().real();
+    if (one.fill.kind == FillKind::uniform && one.fill.low > one.fill.high)
+      refuse(one.where + ".fill.min", "is above max");
     if (!one.fill.modulo.empty()) one.modulo = count(one.where + ".fill.modulo", one.fill.modulo);
     switch (one.map) {
       case MapKind::scalar:

@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import tomllib
 
 import binary
 from binary import Case, THOROUGH
@@ -16,7 +17,7 @@ NAMES = sorted(file.stem for file in KERNELS.glob("*.toml"))
 # Kernels of the quick tier, and their options.
 QUICK = ("stencil2d", "fdtd2d", "gaussian", "bfs", "nbody", "convolution")
 MORE = {"convolution": ("-D", "PER_ITEM=4", "--set", "per_item=4")}
-FEW = ("-q", "-n", 1, "--warmup", 0, "--quick", "--force", "--mode", "resident")
+FEW = ("-q", "-n", 1, "--warmup", 0, "--force", "--mode", "resident")
 THREE = {"POCL_DEVICES": "pthread pthread pthread"}
 # Mistakes of descriptors that the trial of slices finds: the kernel, the change, and parts of the
 # message.
@@ -41,6 +42,12 @@ MISTAKES = {
         ("stencil2d", ('access = "readwrite"\nfill = { kind = "copy", of = "now" }',
                        'access = "write"'), ('"next"', "not written")),
 }
+
+
+def size_of(file):
+    """Returns the option for the quick size. That of --quick depends on the devices."""
+    descriptor = tomllib.loads(file.read_text())
+    return "--size", descriptor.get("quick", descriptor["n"])
 
 
 class Kernels(Case):
@@ -68,12 +75,11 @@ class Kernels(Case):
         for name in NAMES if THOROUGH else QUICK:
             with self.subTest(name):
                 file = KERNELS / f"{name}.toml"
-                runs = self.run_kernel(file, *binary.DEVICES, "-s", "single,equal",
-                                       *MORE.get(name, ()))
+                more = (*size_of(file), *MORE.get(name, ()))
+                runs = self.run_kernel(file, *binary.DEVICES, "-s", "single,equal", *more)
                 self.assertEqual(len(runs[-1]["devices"]), binary.DEVICE_COUNT)
                 if has_three and THOROUGH:
-                    runs += self.run_kernel(file, *three, "-s", "equal", *MORE.get(name, ()),
-                                            env=THREE)
+                    runs += self.run_kernel(file, *three, "-s", "equal", *more, env=THREE)
                     self.assertEqual(len(runs[-1]["devices"]), 3)
                 self.assertEqual(len({run["verify"]["digest"] for run in runs}), 1, runs)
 
@@ -94,7 +100,7 @@ class Kernels(Case):
                 self.assertEqual(text.count(change[0]), 1, change[0])
                 file.write_text(text.replace(*change))
                 self.refused(("run", "--kernel", file.name, *binary.ONE_DEVICE, *FEW, "-s",
-                              "equal"), 2, *words, cwd=self.folder)
+                              "equal", *size_of(file)), 2, *words, cwd=self.folder)
 
 
 if __name__ == "__main__":
