@@ -169,8 +169,7 @@ Exchanged KernelWorkload::exchanged(Mode) const {
   exchanged.rounds = problem_.rounds;
   for (const Field& field : problem_.fields) {
     const Argument& in = problem_.args[field.in];
-    exchanged.halo +=
-        (std::max(in.before, in.after) + (in.pivot.empty() ? 0 : 1)) * in.item();
+    exchanged.halo += (std::max(in.before, in.after) + (in.pivot.empty() ? 0 : 1)) * in.item();
   }
   return exchanged;
 }
