@@ -38,13 +38,15 @@ enum class ClMemoryOrigin { device, elsewhere, other_device };
 class ClBuffer final : public Buffer {
  public:
   ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<ClDeviceState> device,
-           std::shared_ptr<ClMemoryPool> pool, ClMemoryOrigin origin)
+           std::shared_ptr<ClMemoryPool> pool, ClMemoryOrigin origin,
+           const std::array<std::size_t, 3>& pixels = {})
       : memory_(std::move(memory)),
         size_(size),
         counted_(origin == ClMemoryOrigin::other_device ? 0 : size),
         may_be_kept_(origin == ClMemoryOrigin::device),
         device_(std::move(device)),
-        pool_(std::move(pool)) {
+        pool_(std::move(pool)),
+        pixels_(pixels) {
     device_->memory.add(counted_);
     pool_->allocated += counted_;
   }
@@ -77,6 +79,8 @@ class ClBuffer final : public Buffer {
   }
   // Differs from that of all other memory that any buffer has or had.
   std::uint64_t number() const { return number_; }
+  // Returns the size of an image in pixels; all 0: it is none.
+  const std::array<std::size_t, 3>& pixels() const { return pixels_; }
 
  private:
   static std::uint64_t next_number() {
@@ -92,6 +96,7 @@ class ClBuffer final : public Buffer {
   bool may_be_kept_;
   std::shared_ptr<ClDeviceState> device_;
   std::shared_ptr<ClMemoryPool> pool_;
+  std::array<std::size_t, 3> pixels_;
 };
 
 class ClKernel final : public Kernel {

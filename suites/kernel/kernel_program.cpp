@@ -15,8 +15,13 @@ Bytes with_zones(Bytes size) { return kAlignment + aligned(size) + kAlignment; }
 
 bool in_slots(const Argument& one, Mode mode) { return mode == Mode::end_to_end && one.rebased(); }
 
+bool is_whole_everywhere(const Argument& one) {
+  return one.map == MapKind::replicate || one.map == MapKind::image;
+}
+
 Bytes array_bytes(const Problem& problem, const Argument& one, Mode mode, Items fits) {
   if (!one.is_array()) return 0;
+  if (one.image) return one.bytes();
   if (one.accumulates()) return with_zones(one.stride() * problem.blocks());
   const Items held = in_slots(one, mode) ? fits : problem.items;
   return with_zones(slice_bytes(problem, one, {0, held}));
@@ -28,8 +33,12 @@ Bytes KernelProgram::bytes(const Problem& problem, Mode mode, Items fits) {
   Bytes all = 0;
   for (const Argument& one : problem.args)
     all += array_bytes(problem, one, mode, fits) * (in_slots(one, mode) ? 2 : 1);
-  // Swapped arguments alternate between two states; the initial state needs a third array.
-  for (const Swap& swap : problem.swaps) all += problem.args[swap.in].bytes();
+  // Swapped arguments alternate between two states; initial states need arrays of their own.
+  for (const Field& field : problem.fields) {
+    all += problem.args[field.in].bytes();
+    if (!field.in_place() && problem.args[field.out].is_input())
+      all += problem.args[field.out].bytes();
+  }
   return all;
 }
 
@@ -56,7 +65,8 @@ KernelProgram::KernelProgram(KernelWorkload& workload, DeviceResources& device, 
                     device.traits().buffer_alignment, id_, kAlignment));
   }
   workload_.try_on(device, launches_, fits);
-  if (problem_.rounds > 0) states_.emplace(workload_, device);
+  if (problem_.rounds > 0) states_.emplace(workload_, device, launches_);
+  if (problem_.flag) flag_.emplace(workload_, device);
   allocate(fits);
 }
 
@@ -65,8 +75,12 @@ void KernelProgram::allocate(Items fits) {
   zones_.resize(problem_.args.size());
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (!one.is_array() || problem_.swap_of(a) != nullptr) continue;
+    if (!one.is_array() || problem_.field_of(a) != nullptr) continue;
     Array& array = arrays_[a];
+    if (one.image) {
+      array.memory[0] = device_.image(*one.image);
+      continue;
+    }
     array.slots = in_slots(one, mode_);
     array.of = {0, array.slots ? fits : problem_.items};
     const Bytes bytes = array_bytes(problem_, one, mode_, fits);
@@ -82,7 +96,7 @@ void KernelProgram::allocate(Items fits) {
   device_.try_out([&](Stream& stream) {
     for (std::size_t a = 0; a < arrays_.size(); ++a) {
       for (const auto& memory : arrays_[a].memory) {
-        if (!memory) continue;
+        if (!memory || problem_.args[a].image) continue;
         stream.upload(*memory, 0, std::span(zones_[a]).first(kAlignment));
         stream.upload(*memory, memory->size() - kAlignment, std::span(zones_[a]).last(kAlignment));
       }
@@ -111,15 +125,20 @@ void KernelProgram::upload(std::size_t argument, const Slice& slice, Array& arra
 void KernelProgram::load(Stream& stream) {
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (!one.is_input() || one.access == Access::readwrite || problem_.swap_of(a) != nullptr)
+    if (!one.is_input() || one.access == Access::readwrite || problem_.field_of(a) != nullptr)
       continue;
     if (one.by_item() || one.map == MapKind::slice) {
       upload(a, {0, problem_.items}, arrays_[a], 0, stream);
     } else {  // everything, since slices may need any range
-      stream.upload(*arrays_[a].memory[0], kAlignment,
-                    workload_.memory().subspan(one.host, one.bytes()));
+      upload_whole(a, stream);
     }
   }
+}
+
+void KernelProgram::upload_whole(std::size_t argument, Stream& stream) {
+  const Argument& one = problem_.args[argument];
+  stream.upload(*arrays_[argument].memory[0], one.image ? 0 : kAlignment,
+                workload_.memory().subspan(one.host, one.bytes()));
 }
 
 void KernelProgram::prepare(Stream& stream) {
@@ -129,8 +148,7 @@ void KernelProgram::prepare(Stream& stream) {
   sample_ = workload_.sample();
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (one.map == MapKind::replicate && is_end_to_end())
-      upload(a, {0, problem_.items}, arrays_[a], 0, stream);
+    if (is_whole_everywhere(one) && is_end_to_end()) upload_whole(a, stream);
     if (one.map != MapKind::reduce) continue;
     for (Items block = 0; block < problem_.blocks(); ++block)
       put_identity(one, std::span(arrays_[a].sums).subspan(block * one.stride(), one.bytes()));
@@ -146,6 +164,7 @@ Buffer* KernelProgram::part(std::size_t argument, unsigned slot, Bytes offset, B
 Buffer* KernelProgram::given(std::size_t argument, const Slice& slice, unsigned slot) {
   const Argument& one = problem_.args[argument];
   if (!one.is_array()) return nullptr;
+  if (one.image) return arrays_[argument].memory[0].get();
   const Array& array = arrays_[argument];
   if (one.accumulates()) {
     return part(argument, 0, problem_.block > 0 ? slice.begin / problem_.block * one.stride() : 0,
@@ -159,8 +178,8 @@ void KernelProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   if (states_) states_->begin(slice, is_end_to_end(), stream);
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (problem_.swap_of(a) != nullptr) continue;
-    const bool each_time = is_end_to_end() && one.map != MapKind::replicate;
+    if (problem_.field_of(a) != nullptr) continue;
+    const bool each_time = is_end_to_end() && !is_whole_everywhere(one);
     // Restores the initial contents that a kernel changes, in every mode.
     if (one.is_input() && (each_time || one.access == Access::readwrite))
       upload(a, slice, arrays_[a], arrays_[a].slots ? slot : 0, stream);
@@ -174,7 +193,7 @@ void KernelProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   for (Items begin = slice.begin; begin < slice.end; begin += step) {
     const Slice piece{begin, std::min(begin + step, slice.end)};
     launches_.launch(
-        piece,
+        piece, 0,
         [&](std::size_t a) {
           const Array& array = arrays_[a];
           if (!array.slots) return given(a, piece, slot);
@@ -188,14 +207,36 @@ void KernelProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   for (std::size_t a = 0; a < arrays_.size(); ++a) download(a, slice, slot, stream);
 }
 
+std::uint32_t KernelProgram::enqueue_rounds(const Slice& slice, std::uint32_t first,
+                                            std::uint32_t most, Stream& stream) {
+  if (!flag_ || first == 0 || !flag_->ends()) {
+    enqueue_round(slice, first, stream);
+    return 1;
+  }
+  bring_result(slice, stream);
+  return most;
+}
+
 void KernelProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
-  launches_.launch(
-      slice,
-      [&](std::size_t a) {
-        return problem_.swap_of(a) != nullptr ? &states_->given(a, round) : given(a, slice, slot_);
-      },
-      stream);
-  if (round + 1 < problem_.rounds) return states_->exchange(round);
+  last_round_ = round;
+  if (flag_) flag_->clear(*arrays_[*problem_.flag].memory[0], kAlignment, stream);
+  for (std::uint32_t level = 0; level < problem_.levels(); ++level) {
+    states_->exchange_before(level, round);
+    launches_.launch_level(
+        level, slice, round,
+        [&](std::size_t a) {
+          return problem_.field_of(a) != nullptr ? &states_->given(a, round)
+                                                 : given(a, slice, slot_);
+        },
+        stream);
+  }
+  if (round + 1 == problem_.rounds) return bring_result(slice, stream);
+  states_->exchange_after(round);
+  if (flag_) flag_->combine(*arrays_[*problem_.flag].memory[0], kAlignment, round, stream);
+}
+
+// Downloads the result of the last round, unless it stays on the device.
+void KernelProgram::bring_result(const Slice& slice, Stream& stream) {
   if (!is_end_to_end()) return;
   for (std::size_t a = 0; a < arrays_.size(); ++a) download(a, slice, slot_, stream);
 }
@@ -204,14 +245,14 @@ void KernelProgram::download(std::size_t argument, const Slice& slice, unsigned 
                              Stream& stream) {
   const Argument& one = problem_.args[argument];
   Array& array = arrays_[argument];
-  const bool swaps = problem_.swap_of(argument) != nullptr;
+  const bool is_field = problem_.field_of(argument) != nullptr;
   const Bytes zero =
-      swaps ? 0 : kAlignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
+      is_field ? 0 : kAlignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
   for (const Move& move : output_moves(problem_, argument, slice)) {
     std::byte* const to = workload_.memory().data() + one.result + move.host;
     if (move.count == 1) {
-      Buffer& from = swaps ? states_->given(argument, problem_.rounds - 1)
-                           : *array.memory[array.slots ? slot : 0];
+      Buffer& from =
+          is_field ? states_->given(argument, last_round_) : *array.memory[array.slots ? slot : 0];
       stream.download(from, zero + move.device, {to, move.length});
     } else {
       stream.download_rows(*array.memory[0], to,
@@ -268,7 +309,7 @@ Completion KernelProgram::publish(Stream& stream) {
     if (!is_end_to_end()) {
       for (const Slice& slice : done_) download(a, slice, 0, stream);
     }
-    if (!arrays_[a].memory[0]) continue;
+    if (!arrays_[a].memory[0] || problem_.args[a].image) continue;
     stream.download(*arrays_[a].memory[0], 0, std::span(zones_[a]).first(kAlignment));
     stream.download(*arrays_[a].memory[0], arrays_[a].memory[0]->size() - kAlignment,
                     std::span(zones_[a]).last(kAlignment));
