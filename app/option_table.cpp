@@ -363,6 +363,8 @@ std::string value_name(const SuiteOption& option) {
       return "FILE";
     case SuiteOption::Kind::text:
       return "TEXT";
+    case SuiteOption::Kind::list:
+      return option.value_name;
     case SuiteOption::Kind::flag:
       break;
   }
@@ -370,9 +372,10 @@ std::string value_name(const SuiteOption& option) {
 }
 
 OptionSpec suite_option(const SuiteInfo& suite, const SuiteOption& own) {
-  OptionSpec option{
-      own.name, 0, Kind::value, value_name(own), own.help, group_of(suite), in_plan | in_calibrate};
+  OptionSpec option{own.name, own.letter,      Kind::value,           value_name(own),
+                    own.help, group_of(suite), in_plan | in_calibrate};
   option.suites = {suite.name};
+  if (own.kind == SuiteOption::Kind::list) option.kind = Kind::list;
   if (own.kind == SuiteOption::Kind::flag) {
     option.kind = Kind::flag;
     return option;

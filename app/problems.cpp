@@ -64,7 +64,7 @@ std::map<std::string, std::string> options_of(const SuiteInfo& suite, const Sett
       parse_number(given->from, given->value);
     } else if (option.kind == SuiteOption::Kind::file) {
       check_readable(given->from, given->value);
-    } else if (option.kind == SuiteOption::Kind::text) {
+    } else if (option.kind == SuiteOption::Kind::text || option.kind == SuiteOption::Kind::list) {
       continue;  // its suite checks it
     } else {
       throw Error(ErrorKind::usage,

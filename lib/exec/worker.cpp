@@ -451,6 +451,7 @@ bool DeviceWorker::enqueue_rounds() {
   bool progress = false;
   while (has_rounds_left() && in_flight_.size() < kRoundsAhead) {
     if (waits_for_rebalance()) return progress;
+    if (iterative_->is_one_by_one() && rounds_done_ < next_round_) return progress;
     if (is_checkpoint_due()) {
       if (!run_.workload.movable()->may_checkpoint(next_round_)) return progress;
       enqueue_checkpoint();

@@ -217,6 +217,9 @@ class IterativeProgram {
     enqueue_round(slice, first, stream);
     return 1;
   }
+  // Tells whether an iteration is enqueued only when the one before it is complete, because it
+  // decides whether there is another.
+  virtual bool is_one_by_one() const { return false; }
 
  protected:
   ~IterativeProgram() = default;

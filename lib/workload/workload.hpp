@@ -185,11 +185,14 @@ inline ItemCost cost_of(Workload& workload, Mode mode) {
 struct SuiteOption {
   // name: one of `values`. count: one of them, or a count as parse_count reads it, stored as
   // plain digits. number: any finite number. file: one of them, or the name of a readable file.
-  // text: any text. flag: takes no value; `values` are no and yes.
-  enum class Kind { name, count, number, file, text, flag };
+  // text: any text. list: texts; the option may be repeated, and they are joined by commas. flag:
+  // takes no value; `values` are no and yes.
+  enum class Kind { name, count, number, file, text, list, flag };
   std::string name, help;
   std::vector<std::string> values;
   Kind kind = Kind::name;
+  char letter = 0;           // 0: no short form
+  std::string value_name{};  // of a list, in help
 };
 
 // Data of an input file that a suite keeps after reading it.

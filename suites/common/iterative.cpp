@@ -108,7 +108,8 @@ void Checkpoints::checkpointed(const Slice& items, std::uint32_t rounds) {
 }
 
 void copy_part(Kernel& copy, Buffer& from, Buffer& to, Bytes first, Bytes size, Stream& stream) {
-  constexpr std::size_t each = 16, local = 8;  // bytes per work-item and work-items per work-group
+  constexpr std::size_t each = kCopyPiece,
+                        local = 8;  // bytes per work-item and work-items per work-group
   stream.launch(copy, grid_of(copy, size / each, local),
                 {&from, &to, std::uint64_t{first / each}, std::uint64_t{size / each}});
 }

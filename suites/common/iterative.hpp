@@ -162,8 +162,9 @@ class CheckpointedWorkload : public PartitionedWorkload<Problem_>, public Checkp
         Checkpoints(this->shape_.items, problem.checkpoint_rounds) {}
 };
 
+inline constexpr Bytes kCopyPiece = 16;
 // Copies a part of a state that later iterations change (kernels/copy_part.cl). `first` and `size`
-// are multiples of 16 bytes.
+// are multiples of kCopyPiece.
 void copy_part(Kernel& copy, Buffer& from, Buffer& to, Bytes first, Bytes size, Stream& stream);
 
 // One device's part of a PartitionedWorkload.

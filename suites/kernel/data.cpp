@@ -20,13 +20,13 @@ double unit(std::uint64_t word) { return static_cast<double>(word >> 11) * 0x1p-
 
 // Computes the value of a lane. `whole`: the caller rounds it down to an integer, so uniform values
 // have to reach `high`.
-double value_of(const Fill& fill, bool whole, std::uint64_t seed, std::uint64_t lane) {
+double value_of(const Fill& fill, bool whole, double high, std::uint64_t seed, std::uint64_t lane) {
   switch (fill.kind) {
     case FillKind::uniform:
       if (whole)
         return std::ceil(fill.low) +
-               (std::floor(fill.high) - std::ceil(fill.low) + 1) * unit(splitmix64(seed, lane));
-      return fill.low + (fill.high - fill.low) * unit(splitmix64(seed, lane));
+               (std::floor(high) - std::ceil(fill.low) + 1) * unit(splitmix64(seed, lane));
+      return fill.low + (high - fill.low) * unit(splitmix64(seed, lane));
     case FillKind::normal: {  // Box-Muller transform
       const double u = 1 - unit(splitmix64(seed, 2 * lane)),
                    v = unit(splitmix64(seed, 2 * lane + 1));
@@ -38,24 +38,35 @@ double value_of(const Fill& fill, bool whole, std::uint64_t seed, std::uint64_t 
   }
 }
 
-Number number_for(const Argument& one, double value) {
-  if (one.type.is_float()) return Number::of(value);
+bool is_float(Base base) { return base == Base::f16 || base == Base::f32 || base == Base::f64; }
+
+Number number_for(Base base, double value) {
+  if (is_float(base)) return Number::of(value);
   return Number::of(static_cast<std::int64_t>(std::floor(std::clamp(value, -9.2e18, 9.2e18))));
+}
+
+double high_of(const Fill& fill, Base base) {
+  return fill.has_usual_bound ? usual_bound(base) : fill.high;
 }
 
 void check_fill(const Argument& one) {
   const Fill& fill = one.fill;
-  if (fill.kind == FillKind::zero || fill.kind == FillKind::file) return;
-  if (one.type.base == Base::none || one.type.base == Base::f16)
-    throw Error(ErrorKind::input,
-                one.where + ".fill gives numbers to " + one.type.name + "; expected: zero, file");
-  if (fill.kind == FillKind::constant && !fits_base(one.type.base, one.constant))
-    throw Error(ErrorKind::input, fmt::format("{}.fill.value is {}, which is no {}", one.where,
-                                              one.constant.real(), one.type.name));
-  for (const double bound : {fill.low, fill.high}) {
-    if (fill.kind == FillKind::uniform && !fits_base(one.type.base, number_for(one, bound)))
-      throw Error(ErrorKind::input, fmt::format("{}.fill reaches {}, which is no {}", one.where,
-                                                bound, one.type.name));
+  if (fill.kind == FillKind::zero || fill.kind == FillKind::file || fill.kind == FillKind::copy)
+    return;
+  const std::vector<Lane> lanes = lanes_of(one.type);
+  if (lanes.empty() || one.type.base == Base::f16)
+    throw Error(ErrorKind::input, one.where + ".fill gives numbers to " + one.type.name +
+                                      "; expected: zero, file" +
+                                      (lanes.empty() ? ", or the fields of the struct" : ""));
+  for (const Lane& lane : lanes) {
+    if (fill.kind == FillKind::constant && !fits_base(lane.base, one.constant))
+      throw Error(ErrorKind::input, fmt::format("{}.fill.value is {}, which is no {}", one.where,
+                                                one.constant.real(), name_of(lane.base)));
+    for (const double bound : {fill.low, high_of(fill, lane.base)}) {
+      if (fill.kind == FillKind::uniform && !fits_base(lane.base, number_for(lane.base, bound)))
+        throw Error(ErrorKind::input, fmt::format("{}.fill reaches {}, which is no {}", one.where,
+                                                  bound, name_of(lane.base)));
+    }
   }
 }
 
@@ -100,22 +111,24 @@ void fill_array(const Problem& problem, std::size_t argument, unsigned threads,
     return read_values(one.where + ".fill.path", one.fill.file, one.type, to);
   const std::uint64_t seed =
       splitmix64(problem.seed ^ one.fill.seed * 0x9e3779b97f4a7c15u, argument);
-  const Bytes lane = one.type.lane();
-  const unsigned lanes = one.type.lanes;
+  const std::vector<Lane> lanes = lanes_of(one.type);
+  const bool padded = one.type.lanes == 3 || !one.type.members.empty();
   constexpr std::uint64_t at_once = 1 << 16;
   const auto fill = [&](std::uint64_t e) {
     std::byte* const at = to.data() + e * one.type.size;
-    if (one.type.lanes == 3) std::memset(at, 0, one.type.size);
-    for (unsigned l = 0; l < lanes; ++l) {
+    if (padded) std::memset(at, 0, one.type.size);
+    for (std::size_t l = 0; l < lanes.size(); ++l) {
+      const Base base = lanes[l].base;
+      std::byte* const to_lane = at + lanes[l].at;
       if (one.fill.kind == FillKind::constant) {
-        put_number(one.type.base, one.constant, at + l * lane);
+        put_number(base, one.constant, to_lane);
       } else if (one.fill.kind == FillKind::index) {
-        put_number(one.type.base,
-                   Number::of(static_cast<std::int64_t>(one.modulo > 0 ? e % one.modulo : e)),
-                   at + l * lane);
+        put_number(base, Number::of(static_cast<std::int64_t>(one.modulo > 0 ? e % one.modulo : e)),
+                   to_lane);
       } else {
-        const double value = value_of(one.fill, !one.type.is_float(), seed, e * lanes + l);
-        put_number(one.type.base, number_for(one, value), at + l * lane);
+        const double value = value_of(one.fill, !is_float(base), high_of(one.fill, base), seed,
+                                      e * lanes.size() + l);
+        put_number(base, number_for(base, value), to_lane);
       }
     }
   };

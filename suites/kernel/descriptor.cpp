@@ -17,7 +17,9 @@ namespace {
 
 constexpr std::uint64_t kMostItems = std::uint64_t{1} << 48;
 
-bool is_identifier(const std::string& name) {
+}  // namespace
+
+bool is_identifier(std::string_view name) {
   const auto ok = [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || (c >= '0' && c <= '9');
   };
@@ -25,17 +27,12 @@ bool is_identifier(const std::string& name) {
          !(name[0] >= '0' && name[0] <= '9');
 }
 
-// Returns the default upper bound of uniform values. Integers that are all 0 would hide a wrong
-// map.
-double default_high(const ElementType& type) {
-  if (type.is_float()) return 1;
-  return type.base == Base::i8 ? 127 : 255;
-}
+namespace {
 
 Fill read_fill(Table table, const ElementType& type, const std::filesystem::path& folder) {
   Fill fill;
-  fill.kind = static_cast<FillKind>(
-      table.choice("kind", {"zero", "constant", "uniform", "normal", "ramp", "index", "file"}, 2));
+  fill.kind = static_cast<FillKind>(table.choice(
+      "kind", {"zero", "constant", "uniform", "normal", "ramp", "index", "file", "copy"}, 2));
   switch (fill.kind) {
     case FillKind::zero:
       break;
@@ -44,24 +41,27 @@ Fill read_fill(Table table, const ElementType& type, const std::filesystem::path
       break;
     case FillKind::uniform:
       fill.seed = table.count("seed", 0);
-      fill.low = table.number("min", 0);
-      fill.high = table.number("max", default_high(type));
-      if (fill.low > fill.high) table.refuse("min", "is above max");
+      fill.low_text = table.expression("min", "0");
+      fill.has_usual_bound = !table.has("max");
+      fill.high_text = table.expression("max", fmt::format("{}", usual_bound(type.base)));
       break;
     case FillKind::normal:
       fill.seed = table.count("seed", 0);
-      fill.low = table.number("mean", 0);
-      fill.high = table.number("deviation", 1);
+      fill.low_text = table.expression("mean", "0");
+      fill.high_text = table.expression("deviation", "1");
       break;
     case FillKind::ramp:
-      fill.low = table.number("first", 0);
-      fill.high = table.number("step", 1);
+      fill.low_text = table.expression("first", "0");
+      fill.high_text = table.expression("step", "1");
       break;
     case FillKind::index:
       fill.modulo = table.expression("modulo", "");
       break;
     case FillKind::file:
       fill.file = folder / table.text("path");
+      break;
+    case FillKind::copy:
+      fill.of = table.text("of");
       break;
   }
   table.finish();
@@ -116,12 +116,12 @@ void read_combination(Table& map, ArgumentText& argument) {
 // Reads `map = "split"`, or a table with its `kind`.
 void read_map(Table& table, ArgumentText& argument) {
   const std::vector<std::string> kinds{"split",  "replicate", "halo",   "slice", "fixed",
-                                       "ragged", "reduce",    "append", "local"};
+                                       "ragged", "reduce",    "append", "flag",  "local"};
   const nlohmann::json object = table.of_kind("map");
   if (object.is_null())
     table.refuse("map",
                  "is missing; expected: split, replicate, halo, slice, fixed, ragged, reduce, "
-                 "append, local");
+                 "append, flag, local");
   Table map(object, table.at("map"));
   if (!map.has("kind")) map.refuse("kind", "is missing");
   argument.map = static_cast<MapKind>(map.choice("kind", kinds, 0));
@@ -130,6 +130,7 @@ void read_map(Table& table, ArgumentText& argument) {
       read_radius(map, argument);
       argument.edge =
           static_cast<Edge>(map.choice("edge", {"none", "zero", "clamp", "periodic"}, 0));
+      argument.pivot = map.expression("pivot", "");
       [[fallthrough]];
     case MapKind::split:
     case MapKind::slice:
@@ -151,7 +152,7 @@ void read_map(Table& table, ArgumentText& argument) {
     default:
       break;
   }
-  if (argument.map != MapKind::local && map.has("address")) {
+  if (argument.map != MapKind::local && argument.map != MapKind::flag && map.has("address")) {
     argument.address = map.text("address");
     map.choice("address", {"rebased", "whole"}, 0);
   }
@@ -166,12 +167,44 @@ void read_map(Table& table, ArgumentText& argument) {
   }
 }
 
-ElementType read_type(Table& table) {
+// Reads `fields = ["float 1.5", "int n"]`: the members of a structure, and their values if it is a
+// scalar. `bytes` may make it larger.
+ElementType read_structure(Table& table, std::vector<std::string>* values) {
+  constexpr Bytes kMost = 65536, kMostByValue = 1024;
+  ElementType made = structure(0);
+  for (const std::string& field : table.texts("fields")) {
+    const std::size_t space = std::min(field.find(' '), field.size()),
+                      value = std::min(field.find_first_not_of(' ', space), field.size());
+    const std::size_t before = made.members.size();
+    if (!add_member(made, field.substr(0, space)))
+      table.refuse("fields", "has " + in_quotes(field) +
+                                 "; expected: a type such as float, int4 or float[3]" +
+                                 (values != nullptr ? ", and its value" : ""));
+    if ((value == field.size()) != (values == nullptr))
+      table.refuse("fields",
+                   "has " + in_quotes(field) +
+                       (values != nullptr ? ", without a value; expected: a type and its value"
+                                          : ", with a value; expected: a type (fill has values)"));
+    if (values != nullptr)
+      values->resize(values->size() + made.members.size() - before, field.substr(value));
+  }
+  end_members(made);
+  const std::uint64_t bytes = table.count("bytes", made.size);
+  if (bytes < made.size || made.size == 0 || bytes > (values != nullptr ? kMostByValue : kMost))
+    table.refuse("bytes", fmt::format("is {}, the fields have {}; expected: 1 to {}", bytes,
+                                      made.size, values != nullptr ? kMostByValue : kMost));
+  made.size = bytes;
+  return made;
+}
+
+// `values`: the argument is a scalar, whose members have these values.
+ElementType read_type(Table& table, std::vector<std::string>* values = nullptr) {
   const std::string name = table.text("type");
+  if (name == "struct" && table.has("fields")) return read_structure(table, values);
   if (name == "struct") {
     const std::uint64_t bytes = table.count("bytes", 0);
     if (bytes == 0 || bytes > 65536)
-      table.refuse("bytes", "is needed with type struct; expected: 1 to 65536");
+      table.refuse("bytes", "or fields is needed with type struct; expected: 1 to 65536 bytes");
     return structure(bytes);
   }
   for (const char* unknown : {"image", "sampler", "svm", "pipe"}) {
@@ -195,9 +228,15 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
   argument.name = table.text("name");
   if (!is_identifier(argument.name))
     table.refuse("name", "is " + in_quotes(argument.name) + "; expected: a name of OpenCL C");
-  if (table.has("scalar")) {
+  if (table.has("scalar") || (table.has("fields") && !table.has("map"))) {
     argument.map = MapKind::scalar;
-    argument.type = read_type(table);
+    argument.type = read_type(table, &argument.members);
+    if (!argument.members.empty()) {
+      if (table.has("scalar"))
+        table.refuse("scalar", "is given together with fields, which have the values");
+      table.finish();
+      return argument;
+    }
     argument.scalar = table.expression("scalar");
     if (argument.type.base == Base::none || argument.type.base == Base::f16)
       table.refuse("type",
@@ -215,19 +254,32 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
     table.finish();
     return argument;
   }
+  if (argument.map == MapKind::flag) {
+    if ((argument.type.base != Base::u32 && argument.type.base != Base::i32) ||
+        argument.type.lanes != 1)
+      table.refuse("type", "is " + argument.type.name + "; expected for a flag: uint or int");
+    argument.access = Access::scratch;
+    table.finish();
+    return argument;
+  }
   const bool combines = argument.map == MapKind::reduce || argument.map == MapKind::append;
   argument.access = static_cast<Access>(
       table.choice("access", {"read", "write", "readwrite", "scratch"}, combines ? 1 : 0));
   if (combines && argument.access != Access::write)
     table.refuse("access",
                  "is not write; an argument that is combined over slices is only written");
-  const bool splits = argument.map == MapKind::split || argument.map == MapKind::slice;
-  if (!combines && argument.access != Access::read && !splits) {
+  const bool splits = argument.map == MapKind::split || argument.map == MapKind::slice,
+             in_place = argument.map == MapKind::halo && argument.access == Access::readwrite;
+  if (!combines && argument.access != Access::read && !splits && !in_place) {
     table.refuse("access",
-                 "lets slices write what others have, too; expected for this map: read (write, "
-                 "readwrite and scratch need "
-                 "split or slice)");
+                 argument.map == MapKind::halo
+                     ? "lets slices write what others have, too; expected for a halo: read, or "
+                       "readwrite together with repeat"
+                     : "lets slices write what others have, too; expected for this map: read "
+                       "(write, readwrite and scratch need split or slice)");
   }
+  if (!argument.pivot.empty() && !in_place)
+    table.refuse("map.pivot", "has an effect only with access = \"readwrite\"");
   if (const nlohmann::json fill = table.of_kind("fill"); !fill.is_null()) {
     const bool begins_with_it =
         argument.access == Access::read || argument.access == Access::readwrite ||
@@ -236,7 +288,8 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
     argument.fill = read_fill(Table(fill, table.at("fill")), argument.type, folder);
   } else if (argument.access == Access::read) {
     argument.fill.kind = FillKind::uniform;
-    argument.fill.high = default_high(argument.type);
+    argument.fill.has_usual_bound = true;
+    argument.fill.high_text = fmt::format("{}", usual_bound(argument.type.base));
   }
   const bool writes = argument.access == Access::write || argument.access == Access::readwrite;
   for (const char* const key : {"sparse", "expected"})
@@ -266,6 +319,9 @@ StageText read_stage(Table table, const std::vector<ArgumentText>& args, bool na
   if (const nlohmann::json* local = table.value("local"); local != nullptr && *local != "device")
     stage.local = table.expressions("local");
   if (stage.global.size() > 3) table.refuse("global", "has more than three dimensions");
+  stage.range = table.expressions("range");
+  if (!stage.range.empty() && stage.range.size() != 2)
+    table.refuse("range", "is no pair; expected: [FIRST, END], the items that it computes");
   if (!stage.local.empty() && stage.local.size() != stage.global.size())
     table.refuse("local", fmt::format("has {} dimensions, global has {}", stage.local.size(),
                                       stage.global.size()));
@@ -277,6 +333,7 @@ RepeatText read_repeat(Table table) {
   RepeatText repeat;
   repeat.where = table.at("");
   repeat.rounds = table.expression("rounds");
+  repeat.flag = table.text("while", "");
   if (const nlohmann::json* given = table.value("swap")) {
     const bool one = given->is_array() && !given->empty() && given->front().is_string();
     const nlohmann::json pairs = one ? nlohmann::json::array({*given}) : *given;
@@ -320,7 +377,8 @@ Descriptor descriptor_of(const nlohmann::json& tree, const std::string& name,
   if (made.quick == 0) root.refuse("quick", "is 0; expected: a size of 1 or more");
   if (auto params = root.table("params")) {
     for (const std::string& key : params->keys()) {
-      if (!is_identifier(key) || key == "n" || key == "begin" || key == "count" || key == "end")
+      if (!is_identifier(key) || key == "n" || key == "begin" || key == "count" || key == "end" ||
+          key == "round")
         params->refuse(key.c_str(), "cannot be the name of a parameter");
       made.params[key] = params->expression(key.c_str());
     }
@@ -347,8 +405,7 @@ Descriptor descriptor_of(const nlohmann::json& tree, const std::string& name,
     StageText only = launch ? read_stage(*launch, made.args, false)
                             : read_stage(Table(none, name), made.args, false);
     if (launch) {
-      launch->value("global");
-      launch->value("local");
+      for (const char* key : {"global", "local", "range"}) launch->value(key);
     }
     only.entry = root.text("entry");
     for (const ArgumentText& argument : made.args) only.args.push_back(argument.name);
@@ -357,7 +414,8 @@ Descriptor descriptor_of(const nlohmann::json& tree, const std::string& name,
   if (launch) launch->finish();
   for (Table& stage : stages) {
     made.stages.push_back(read_stage(stage, made.args, true));
-    for (const char* key : {"entry", "args", "global", "local", "name", "after"}) stage.value(key);
+    for (const char* key : {"entry", "args", "global", "local", "range", "name", "after"})
+      stage.value(key);
     stage.finish();
   }
   if (auto repeat = root.table("repeat")) made.repeat = read_repeat(std::move(*repeat));

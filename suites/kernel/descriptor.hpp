@@ -7,28 +7,45 @@
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "suites/kernel/element.hpp"
 
 namespace mgpu::kernel {
 
-enum class MapKind { split, replicate, halo, slice, fixed, ragged, reduce, append, local, scalar };
+enum class MapKind {
+  split,
+  replicate,
+  halo,
+  slice,
+  fixed,
+  ragged,
+  reduce,
+  append,
+  flag,
+  local,
+  scalar
+};
 enum class Access { read, write, readwrite, scratch };
 enum class Edge { none, zero, clamp, periodic };
 enum class Reduction { add, min, max, bit_xor, bit_or, bit_and };
 enum class Address { rebased, whole };  // index 0 is the first item of the slice or of the array
-enum class FillKind { zero, constant, uniform, normal, ramp, index, file };
+enum class FillKind { zero, constant, uniform, normal, ramp, index, file, copy };
 
 struct Fill {
   FillKind kind = FillKind::zero;
   std::uint64_t seed = 0;
   // Parameters of the kind: uniform: both bounds (integers reach `high`, too); normal: mean and
-  // deviation; ramp: first value and step.
+  // deviation; ramp: first value and step. The texts are their expressions.
+  std::string low_text = "0", high_text = "1";
   double low = 0, high = 1;
   std::string value = "0";  // value of FillKind::constant
   std::string modulo;       // FillKind::index: element i is i modulo this; empty: i
   std::filesystem::path file;
+  std::string of;  // FillKind::copy: the argument whose initial values these are
+  // FillKind::uniform: `high` is not given, so that it depends on the type of each number.
+  bool has_usual_bound = false;
 };
 
 struct Tolerance {
@@ -53,8 +70,9 @@ struct ArgumentText {
   ElementType type;
   MapKind map = MapKind::split;
   Access access = Access::read;
+  std::vector<std::string> members;  // values of a structure's numbers that is a scalar
   std::string per_item = "1", before = "0", after = "0", size, start, length, scalar, offsets,
-              counter;
+              counter, pivot;
   Edge edge = Edge::none;
   Reduction op = Reduction::add;
   CombinationText combine;
@@ -71,12 +89,14 @@ struct StageText {
   std::optional<std::vector<std::string>> after;
   std::vector<std::string> args;  // argument names, in the order of the kernel's parameters
   std::vector<std::string> global, local;  // empty `local`: the device chooses
+  std::vector<std::string> range;          // first item and end; empty: all items
 };
 
 // Iteration of the kernels: in every round but the first, the inputs named by `swap` have the
 // contents that the paired outputs had after the round before.
 struct RepeatText {
   std::string where, rounds;  // empty `rounds`: one round
+  std::string flag;           // argument that ends the rounds when it is 0; empty: none
   std::vector<std::pair<std::string, std::string>> swap;
 };
 
@@ -100,6 +120,7 @@ struct Descriptor {
   std::string command;  // user's check; empty: none
 };
 
+bool is_identifier(std::string_view name);  // of OpenCL C
 // Reads a descriptor. Throws Error(input) that names the file and the key.
 Descriptor read_descriptor(const std::filesystem::path& file);
 // Builds a descriptor from its tree and reads the kernel files; relative paths start at `folder`.

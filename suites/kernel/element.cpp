@@ -2,7 +2,9 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <array>
+#include <charconv>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -22,11 +24,6 @@ constexpr std::array kTypes{
     Known{"long", "signedlong", Base::i64},   Known{"ulong", "unsignedlong", Base::u64},
     Known{"half", "half", Base::f16},         Known{"float", "float", Base::f32},
     Known{"double", "double", Base::f64}};
-
-Bytes size_of(Base base) {
-  constexpr std::array<Bytes, 12> sizes{1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8, 1};
-  return sizes[static_cast<std::size_t>(base)];
-}
 
 // Calls f with a value of the type that holds a lane.
 template <class F>
@@ -57,7 +54,36 @@ void with_type(Base base, const F& f) {
   }
 }
 
+std::string text_of_lane(Base base, const std::byte* from) {
+  std::string text;
+  with_type(base, [&](auto value) {
+    std::memcpy(&value, from, sizeof value);
+    if constexpr (sizeof value == 1) {
+      text = fmt::format("{}", static_cast<int>(value));
+    } else {
+      text = fmt::format("{}", value);
+    }
+  });
+  return text;
+}
+
 }  // namespace
+
+Bytes size_of(Base base) {
+  constexpr std::array<Bytes, 12> sizes{1, 1, 2, 2, 4, 4, 8, 8, 2, 4, 8, 1};
+  return sizes[static_cast<std::size_t>(base)];
+}
+
+double usual_bound(Base base) {
+  if (base == Base::f16 || base == Base::f32 || base == Base::f64) return 1;
+  return base == Base::i8 ? 127 : 255;
+}
+
+std::string_view name_of(Base base) {
+  for (const Known& known : kTypes)
+    if (known.base == base) return known.name;
+  return "struct";
+}
 
 Bytes ElementType::lane() const { return base == Base::none ? size : size_of(base); }
 
@@ -77,13 +103,49 @@ std::optional<ElementType> element_type(std::string_view name) {
   }
   for (const Known& known : kTypes) {
     if (word != known.name && word != known.long_name) continue;
-    return ElementType{std::string(known.name) + std::string(lanes), known.base, count,
-                       size_of(known.base) * (count == 3 ? 4 : count)};
+    return ElementType{std::string(known.name) + std::string(lanes),   known.base, count,
+                       size_of(known.base) * (count == 3 ? 4 : count), {},         1};
   }
   return std::nullopt;
 }
 
-ElementType structure(Bytes size) { return {"struct", Base::none, 1, size}; }
+ElementType structure(Bytes size) { return {"struct", Base::none, 1, size, {}, 1}; }
+
+bool add_member(ElementType& structure, std::string_view type) {
+  constexpr std::uint64_t kMost = 4096;
+  std::uint64_t count = 1;
+  if (const std::size_t bracket = type.find('['); bracket != std::string_view::npos) {
+    const char* const end = type.data() + type.size();
+    const auto read = std::from_chars(type.data() + bracket + 1, end, count);
+    if (read.ec != std::errc() || read.ptr + 1 != end || *read.ptr != ']' || count == 0 ||
+        count > kMost)
+      return false;
+    type = type.substr(0, bracket);
+  }
+  const auto member = element_type(type);
+  if (!member || member->base == Base::f16) return false;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    structure.size = round_up(structure.size, member->size);
+    for (unsigned lane = 0; lane < member->lanes; ++lane)
+      structure.members.push_back({member->base, structure.size + lane * member->lane()});
+    structure.size += member->size;
+  }
+  // A vector is aligned to its size, which no lane tells.
+  structure.alignment = std::max(structure.alignment, member->size);
+  return true;
+}
+
+void end_members(ElementType& structure) {
+  structure.size = round_up(structure.size, structure.alignment);
+}
+
+std::vector<Lane> lanes_of(const ElementType& type) {
+  if (type.base == Base::none) return type.members;
+  std::vector<Lane> lanes;
+  for (unsigned lane = 0; lane < type.lanes; ++lane)
+    lanes.push_back({type.base, lane * type.lane()});
+  return lanes;
+}
 
 void put_number(Base base, const Number& number, std::byte* to) {
   with_type(base, [&](auto value) {
@@ -109,6 +171,12 @@ double number_at(Base base, const std::byte* from) {
 
 std::string text_at(const ElementType& type, const std::byte* from) {
   std::string text;
+  if (!type.members.empty()) {
+    constexpr std::size_t kMost = 8;
+    for (std::size_t i = 0; i < std::min(type.members.size(), kMost); ++i)
+      text += (i > 0 ? ", " : "") + text_of_lane(type.members[i].base, from + type.members[i].at);
+    return "{" + text + (type.members.size() > kMost ? ", .." : "") + "}";
+  }
   if (type.base == Base::none || type.base == Base::f16) {
     for (Bytes i = 0; i < std::min<Bytes>(type.size, 16); ++i)
       text += fmt::format("{:02x}", static_cast<unsigned>(from[i]));
@@ -116,14 +184,7 @@ std::string text_at(const ElementType& type, const std::byte* from) {
   }
   for (unsigned lane = 0; lane < type.lanes; ++lane) {
     if (lane > 0) text += ", ";
-    with_type(type.base, [&](auto value) {
-      std::memcpy(&value, from + lane * type.lane(), sizeof value);
-      if constexpr (sizeof value == 1) {
-        text += fmt::format("{}", static_cast<int>(value));
-      } else {
-        text += fmt::format("{}", value);
-      }
-    });
+    text += text_of_lane(type.base, from + lane * type.lane());
   }
   return type.lanes > 1 ? "(" + text + ")" : text;
 }

@@ -25,8 +25,13 @@ bool is_digit(char c) { return c >= '0' && c <= '9'; }
 // Recursive-descent parser that emits steps of a stack machine.
 class ExpressionParser {
  public:
-  ExpressionParser(Expression& into, const Names& names, bool slices)
-      : into_(into), text_(into.text_), names_(names), slices_(slices) {}
+  ExpressionParser(Expression& into, const Names& names, Variables variables)
+      : into_(into), text_(into.text_), names_(names) {
+    if (variables == Variables::slice || variables == Variables::slice_and_round)
+      variables_ = {{"begin", Op::begin}, {"count", Op::count}, {"end", Op::end}};
+    if (variables == Variables::round || variables == Variables::slice_and_round)
+      variables_.emplace_back("round", Op::round);
+  }
 
   void read() {
     sum();
@@ -128,19 +133,20 @@ class ExpressionParser {
     while (at_ < text_.size() && (is_letter(text_[at_]) || is_digit(text_[at_]))) ++at_;
     const std::string_view word = text_.substr(begin, at_ - begin);
     if (take('(')) return call(word);
-    if (slices_) {
-      for (const auto& [known, op] :
-           {std::pair{"begin", Op::begin}, {"count", Op::count}, {"end", Op::end}}) {
-        if (word != known) continue;
-        into_.depends_ = true;
-        return add(op);
-      }
+    for (const auto& [known, op] : variables_) {
+      if (word != known) continue;
+      (op == Op::round ? into_.on_round_ : into_.on_slice_) = true;
+      return add(op);
     }
     if (const auto found = names_.find(word); found != names_.end())
       return add(Op::push, found->second);
     std::vector<std::string> known;
     for (const auto& entry : names_) known.push_back(entry.first);
-    if (slices_) known.insert(known.end(), {"begin", "count", "end"});
+    for (const auto& variable : variables_) known.push_back(variable.first);
+    if (word == "round")
+      refuse(
+          "uses \"round\", the number of the iteration; expected only in scalars, launches and "
+          "pivots, together with repeat");
     refuse("uses " + in_quotes(word) + ", which is no parameter" +
            (known.empty() ? "" : did_you_mean(word, known)));
   }
@@ -163,15 +169,15 @@ class ExpressionParser {
   Expression& into_;
   std::string_view text_;
   const Names& names_;
-  bool slices_;
+  std::vector<std::pair<std::string, Op>> variables_;
   std::size_t at_ = 0;
   unsigned depth_ = 0;
 };
 
 Expression::Expression(const std::string& where, std::string_view text, const Names& names,
-                       bool slices)
+                       Variables variables)
     : where_(where), text_(text) {
-  ExpressionParser(*this, names, slices).read();
+  ExpressionParser(*this, names, variables).read();
 }
 
 Number Expression::apply(Op op, const Number& a, const Number& b) const {
@@ -267,6 +273,9 @@ Number Expression::evaluate(const SliceNumbers& slice) const {
         break;
       case Op::end:
         push(Number::of(slice.end));
+        break;
+      case Op::round:
+        push(Number::of(slice.round));
         break;
       case Op::negate: {
         const Number zero = Number::of(std::int64_t{0});

@@ -23,24 +23,29 @@ struct Number {
 
 using Names = std::map<std::string, Number, std::less<>>;
 
-// Numbers of a slice that an expression may use.
+// Numbers of a launch that an expression may use: those of its slice, and the iteration.
 struct SliceNumbers {
-  std::int64_t begin = 0, count = 0, end = 0;
+  std::int64_t begin = 0, count = 0, end = 0, round = 0;
 };
+
+// Variables that an expression may use in addition to the names.
+enum class Variables { none, round, slice, slice_and_round };
 
 class Expression {
  public:
   Expression() = default;
-  // Compiles `text`. `where` names the key in messages; `names` become constants; `begin`, `count`
-  // and `end` are known only if `slices` is set. Throws Error(input) if the text is no expression
-  // or has an unknown name, with the nearest known one.
-  Expression(const std::string& where, std::string_view text, const Names& names, bool slices);
+  // Compiles `text`. `where` names the key in messages; `names` become constants; `begin`, `count`,
+  // `end` and `round` are known only as `variables` says. Throws Error(input) if the text is no
+  // expression or has an unknown name, with the nearest known one.
+  Expression(const std::string& where, std::string_view text, const Names& names,
+             Variables variables = Variables::none);
 
   // Throws Error(input) on division by zero and on overflow.
   Number evaluate(const SliceNumbers& slice = {}) const;
   // Evaluates a size or a count: an integer from 0 to 2^53. Throws Error(input).
   std::uint64_t count(const SliceNumbers& slice = {}) const;
-  bool depends_on_slice() const { return depends_; }
+  bool depends_on_slice() const { return on_slice_; }
+  bool depends_on_round() const { return on_round_; }
   bool empty() const { return steps_.empty(); }
 
  private:
@@ -50,6 +55,7 @@ class Expression {
     begin,
     count,
     end,
+    round,
     add,
     subtract,
     multiply,
@@ -69,7 +75,7 @@ class Expression {
 
   std::string where_, text_;
   std::vector<Step> steps_;
-  bool depends_ = false;
+  bool on_slice_ = false, on_round_ = false;
 };
 
 }  // namespace mgpu::kernel

@@ -28,8 +28,12 @@ Bytes KernelProgram::bytes(const Problem& problem, Mode mode, Items fits) {
   Bytes all = 0;
   for (const Argument& one : problem.args)
     all += array_bytes(problem, one, mode, fits) * (in_slots(one, mode) ? 2 : 1);
-  // Swapped arguments alternate between two states; the initial state needs a third array.
-  for (const Swap& swap : problem.swaps) all += problem.args[swap.in].bytes();
+  // Swapped arguments alternate between two states; initial states need arrays of their own.
+  for (const Field& field : problem.fields) {
+    all += problem.args[field.in].bytes();
+    if (!field.in_place() && problem.args[field.out].is_input())
+      all += problem.args[field.out].bytes();
+  }
   return all;
 }
 
@@ -56,7 +60,8 @@ KernelProgram::KernelProgram(KernelWorkload& workload, DeviceResources& device, 
                     device.traits().buffer_alignment, id_, kAlignment));
   }
   workload_.try_on(device, launches_, fits);
-  if (problem_.rounds > 0) states_.emplace(workload_, device);
+  if (problem_.rounds > 0) states_.emplace(workload_, device, launches_);
+  if (problem_.flag) flag_.emplace(workload_, device);
   allocate(fits);
 }
 
@@ -65,7 +70,7 @@ void KernelProgram::allocate(Items fits) {
   zones_.resize(problem_.args.size());
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (!one.is_array() || problem_.swap_of(a) != nullptr) continue;
+    if (!one.is_array() || problem_.field_of(a) != nullptr) continue;
     Array& array = arrays_[a];
     array.slots = in_slots(one, mode_);
     array.of = {0, array.slots ? fits : problem_.items};
@@ -111,7 +116,7 @@ void KernelProgram::upload(std::size_t argument, const Slice& slice, Array& arra
 void KernelProgram::load(Stream& stream) {
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (!one.is_input() || one.access == Access::readwrite || problem_.swap_of(a) != nullptr)
+    if (!one.is_input() || one.access == Access::readwrite || problem_.field_of(a) != nullptr)
       continue;
     if (one.by_item() || one.map == MapKind::slice) {
       upload(a, {0, problem_.items}, arrays_[a], 0, stream);
@@ -159,7 +164,7 @@ void KernelProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   if (states_) states_->begin(slice, is_end_to_end(), stream);
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (problem_.swap_of(a) != nullptr) continue;
+    if (problem_.field_of(a) != nullptr) continue;
     const bool each_time = is_end_to_end() && one.map != MapKind::replicate;
     // Restores the initial contents that a kernel changes, in every mode.
     if (one.is_input() && (each_time || one.access == Access::readwrite))
@@ -174,7 +179,7 @@ void KernelProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   for (Items begin = slice.begin; begin < slice.end; begin += step) {
     const Slice piece{begin, std::min(begin + step, slice.end)};
     launches_.launch(
-        piece,
+        piece, 0,
         [&](std::size_t a) {
           const Array& array = arrays_[a];
           if (!array.slots) return given(a, piece, slot);
@@ -188,14 +193,36 @@ void KernelProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   for (std::size_t a = 0; a < arrays_.size(); ++a) download(a, slice, slot, stream);
 }
 
+std::uint32_t KernelProgram::enqueue_rounds(const Slice& slice, std::uint32_t first,
+                                            std::uint32_t most, Stream& stream) {
+  if (!flag_ || first == 0 || !flag_->ends()) {
+    enqueue_round(slice, first, stream);
+    return 1;
+  }
+  bring_result(slice, stream);
+  return most;
+}
+
 void KernelProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
-  launches_.launch(
-      slice,
-      [&](std::size_t a) {
-        return problem_.swap_of(a) != nullptr ? &states_->given(a, round) : given(a, slice, slot_);
-      },
-      stream);
-  if (round + 1 < problem_.rounds) return states_->exchange(round);
+  last_round_ = round;
+  if (flag_) flag_->clear(*arrays_[*problem_.flag].memory[0], kAlignment, stream);
+  for (std::uint32_t level = 0; level < problem_.levels(); ++level) {
+    states_->exchange_before(level, round);
+    launches_.launch_level(
+        level, slice, round,
+        [&](std::size_t a) {
+          return problem_.field_of(a) != nullptr ? &states_->given(a, round)
+                                                 : given(a, slice, slot_);
+        },
+        stream);
+  }
+  if (round + 1 == problem_.rounds) return bring_result(slice, stream);
+  states_->exchange_after(round);
+  if (flag_) flag_->combine(*arrays_[*problem_.flag].memory[0], kAlignment, round, stream);
+}
+
+// Downloads the result of the last round, unless it stays on the device.
+void KernelProgram::bring_result(const Slice& slice, Stream& stream) {
   if (!is_end_to_end()) return;
   for (std::size_t a = 0; a < arrays_.size(); ++a) download(a, slice, slot_, stream);
 }
@@ -204,14 +231,14 @@ void KernelProgram::download(std::size_t argument, const Slice& slice, unsigned 
                              Stream& stream) {
   const Argument& one = problem_.args[argument];
   Array& array = arrays_[argument];
-  const bool swaps = problem_.swap_of(argument) != nullptr;
+  const bool is_field = problem_.field_of(argument) != nullptr;
   const Bytes zero =
-      swaps ? 0 : kAlignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
+      is_field ? 0 : kAlignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
   for (const Move& move : output_moves(problem_, argument, slice)) {
     std::byte* const to = workload_.memory().data() + one.result + move.host;
     if (move.count == 1) {
-      Buffer& from = swaps ? states_->given(argument, problem_.rounds - 1)
-                           : *array.memory[array.slots ? slot : 0];
+      Buffer& from =
+          is_field ? states_->given(argument, last_round_) : *array.memory[array.slots ? slot : 0];
       stream.download(from, zero + move.device, {to, move.length});
     } else {
       stream.download_rows(*array.memory[0], to,

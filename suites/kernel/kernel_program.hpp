@@ -8,6 +8,7 @@
 #include "suites/kernel/launches.hpp"
 #include "suites/kernel/layout.hpp"
 #include "suites/kernel/parts.hpp"
+#include "suites/kernel/round_flag.hpp"
 #include "suites/kernel/states.hpp"
 
 namespace mgpu::kernel {
@@ -26,6 +27,10 @@ class KernelProgram final : public DeviceProgram, public IterativeProgram, publi
   void prepare(Stream& stream) override;
   void enqueue(const Slice& slice, unsigned slot, Stream& stream) override;
   void enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) override;
+  std::uint32_t enqueue_rounds(const Slice& slice, std::uint32_t first, std::uint32_t most,
+                               Stream& stream) override;
+  // The flag of each round decides whether there is another.
+  bool is_one_by_one() const override { return flag_.has_value(); }
   ResultPolicy result_policy() const override {
     return combines_                   ? ResultPolicy::collect
            : mode_ == Mode::end_to_end ? ResultPolicy::slice
@@ -50,6 +55,7 @@ class KernelProgram final : public DeviceProgram, public IterativeProgram, publi
   void upload(std::size_t argument, const Slice& slice, Array& array, unsigned slot,
               Stream& stream);
   void download(std::size_t argument, const Slice& slice, unsigned slot, Stream& stream);
+  void bring_result(const Slice& slice, Stream& stream);
   Buffer* part(std::size_t argument, unsigned slot, Bytes offset, Bytes size);
   Buffer* given(std::size_t argument, const Slice& slice, unsigned slot);
 
@@ -62,10 +68,12 @@ class KernelProgram final : public DeviceProgram, public IterativeProgram, publi
   Launches launches_;
   std::vector<Array> arrays_;  // one per argument
   std::optional<States> states_;
-  Parts parts_;  // declared after the buffers, so that it is freed first
+  std::optional<RoundFlag> flag_;  // of repeat.while
+  Parts parts_;                    // declared after the buffers, so that it is freed first
   std::vector<Slice> done_, collecting_;
   std::vector<std::vector<std::byte>> zones_;  // guard zones as read back
   unsigned slot_ = 0;                          // slot of the slice whose rounds are enqueued
+  std::uint32_t last_round_ = 0;               // the youngest of them
   std::uint64_t sample_ = 0;
 };
 

@@ -1,4 +1,6 @@
 // The kernel suite's registration: name, options and sizes. Sizes are those of its descriptors.
+#include <fmt/format.h>
+
 #include <map>
 #include <memory>
 #include <mutex>
@@ -46,7 +48,8 @@ Bytes host_bytes(const SuiteParams& params) {
   constexpr Bytes kCopies = 4;
   try {
     const Problem problem = problem_of(params);
-    Bytes bytes = problem.host_bytes;
+    // Slices that exchange items are tried together.
+    Bytes bytes = problem.host_bytes * (problem.is_tried_together() ? 3 : 1);
     for (const Argument& one : problem.args) {
       if (one.by_blocks())
         bytes += one.stride() * problem.blocks();  // each below 2^50, of at most 64
@@ -93,9 +96,13 @@ std::uint64_t size_of_input(SuiteParams& params) {
 
 SuiteInfo::Descriptors::OwnProblem problem_in(const SuiteParams& params) {
   const Descriptor& descriptor = descriptor_of(params);
-  const auto set = params.options.find("set");
-  return {descriptor.n, descriptor.quick,
-          descriptor.identity + (set == params.options.end() ? "" : " " + set->second)};
+  std::string identity = descriptor.identity;
+  for (const char* name : {"set", "define", "include", "build-options"}) {
+    const auto given = params.options.find(name);
+    if (given != params.options.end() && given->second != "none")
+      identity += fmt::format(" {}={}", name, given->second);
+  }
+  return {descriptor.n, descriptor.quick, identity};
 }
 
 // Expands --set NAME=VALUE,..: a parameter with several values, NAME=1,2,4, gives a problem per
@@ -162,6 +169,22 @@ SuiteInfo kernel_suite() {
       {"set",
        "Values of the descriptor's parameters, NAME=VALUE,..; NAME=1,2,4 makes one problem per "
        "value",
+       {"none"},
+       Option::text},
+      {"define",
+       "Define a macro of the kernel: NAME, or NAME=VALUE; may be repeated",
+       {"none"},
+       Option::list,
+       'D',
+       "NAME=VALUE"},
+      {"include",
+       "Folder of the kernel's #include; may be repeated",
+       {"none"},
+       Option::list,
+       'I',
+       "DIR"},
+      {"build-options",
+       "More options of the compiler, after those of the descriptor; ${n} is replaced, as there",
        {"none"},
        Option::text},
       {"guards",

@@ -37,6 +37,7 @@ class KernelWorkload final : public Workload,
   void connect(PeerGroup& group) override;
   void disconnect() override {
     for (SharedRing& states : shared_) states.free();
+    shared_flags_.free();
   }
   void set_partition(std::span<const Owner> owners) override {
     owners_.assign(owners.begin(), owners.end());
@@ -57,9 +58,14 @@ class KernelWorkload final : public Workload,
   const std::byte* zeros(Bytes length) const;  // at least `length` bytes
   std::uint64_t sample() const { return sample_; }
   std::span<const Owner> owners() const { return owners_; }
-  // Returns, per swap, the states of the peer group that devices write halo items into; they are
+  // Returns, per field, the states of the peer group that devices write halo items into; they are
   // empty if there is no group.
   std::span<const SharedRing> shared() const { return shared_; }
+  // Memory of the peer group for the devices' flags (repeat.while).
+  const SharedRing& shared_flags() const { return shared_flags_; }
+  // Tells whether a stage may write a field. The kernels of the first device decide for all, so
+  // that all devices exchange alike.
+  bool writes(const Launches& launches, std::size_t stage, std::size_t field);
   // Runs the guarded trial slices, and computes the single-device reference if it is not known yet.
   // Throws Error(input).
   void try_on(DeviceResources& device, Launches& launches, Items fits);
@@ -96,6 +102,8 @@ class KernelWorkload final : public Workload,
   Pages pages_;
   std::vector<std::byte> zeros_;
   std::vector<SharedRing> shared_;
+  SharedRing shared_flags_;
+  std::vector<std::vector<bool>> writes_;  // by stage and field; empty: not known yet
   std::vector<Owner> owners_;
   std::uint64_t sample_ = 0;
   bool looked_at_ = true;  // result was verified; a stale one must not pass again
@@ -112,7 +120,8 @@ class KernelWorkload final : public Workload,
   Results expected_, files_;         // empty if unknown
   Results first_round_;              // result of one round, if there are several; else empty
   std::string expected_by_;
-  std::vector<std::vector<bool>> unwritten_;
+  // Bytes that no kernel writes: in all rounds, and in the first.
+  std::vector<std::vector<bool>> unwritten_, first_unwritten_;
   std::map<std::string, std::string> commands_;  // answer of the user's check, by digest
 };
 

@@ -34,6 +34,19 @@ std::string_view word_of(KernelParameter::Space space) {
   return "";
 }
 
+// Writes the value of a scalar for a launch.
+void put_value(const Argument& one, const SliceNumbers& numbers, std::byte* to) {
+  const std::vector<Lane> lanes = lanes_of(one.type);
+  for (std::size_t i = 0; i < lanes.size(); ++i) {
+    const Number value = (one.members.empty() ? one.scalar : one.members[i]).evaluate(numbers);
+    if (!fits_base(lanes[i].base, value))
+      throw Error(ErrorKind::input, fmt::format("{}.{} is {}, which is no {}", one.where,
+                                                one.members.empty() ? "scalar" : "fields",
+                                                value.real(), name_of(lanes[i].base)));
+    put_number(lanes[i].base, value, to + lanes[i].at);
+  }
+}
+
 std::string type_without_pointer(std::string type) {
   std::erase(type, '*');
   return type;
@@ -43,22 +56,26 @@ std::string type_without_pointer(std::string type) {
 
 Launches::Launches(const Problem& problem, DeviceResources& device) : problem_(problem) {
   const KernelSource source{problem.descriptor.kernels.front().string(), problem.descriptor.text};
-  std::vector<std::vector<KernelParameter>> all_parameters;
   for (const Stage& stage : problem.stages) {
     kernels_.push_back(device.foreign_kernel(source, stage.entry, build_options(problem)));
     const auto parameters = kernels_.back()->parameters();
-    if (parameters) check_parameters(stage, *parameters, device.traits().id);
-    all_parameters.push_back(parameters.value_or(std::vector<KernelParameter>{}));
-    const Grid grid = problem.grid(stage, {0, problem.items});
-    const std::size_t group = grid.local[0] * grid.local[1] * grid.local[2];
+    if (parameters) {
+      check_parameters(stage, *parameters, device.traits().id);
+      for (std::size_t i = 0; i < parameters->size(); ++i)
+        check_structure(problem.args[stage.args[i]], (*parameters)[i], device, source);
+    }
+    parameters_.push_back(parameters.value_or(std::vector<KernelParameter>{}));
+    std::array<std::size_t, 3> local{1, 1, 1};
+    for (std::size_t d = 0; d < stage.local.size(); ++d) local[d] = stage.local[d].count();
+    const std::size_t group = local[0] * local[1] * local[2];
     const GroupLimits& limits = kernels_.back()->group_limits();
-    if (!limits.allow(grid.local)) {
+    if (!limits.allow(local)) {
       throw Error(ErrorKind::unsupported,
                   fmt::format("{}: local is {} work-items, device {} takes up to {}",
                               problem.descriptor.file, group, device.traits().id, limits.all));
     }
   }
-  check_unordered(problem, all_parameters);
+  check_unordered(problem, parameters_);
   for (const Argument& one : problem.args) {
     auto& kernel = combining_.emplace_back();
     if (!one.by_kernel()) continue;
@@ -109,7 +126,8 @@ void Launches::check_parameters(const Stage& stage, const std::vector<KernelPara
     // A type that the compiler names and element_type() does not know is a structure or a typedef,
     // which only its size identifies.
     const auto type = element_type(type_without_pointer(has.type));
-    if (type && one.type.base != Base::none && type->name != one.type.name) {
+    if (type && type->name != one.type.name &&
+        (one.type.base != Base::none || one.map == MapKind::scalar)) {
       refuse(fmt::format("is of type {}; the kernel's {} is {}", one.type.name,
                          has.name.empty() ? "parameter" : has.name, has.type));
     }
@@ -122,6 +140,35 @@ void Launches::check_parameters(const Stage& stage, const std::vector<KernelPara
         std::none_of(problem_.stages.begin(), problem_.stages.end(), takes_too))
       refuse("is an output; the kernel's is const");
   }
+}
+
+void Launches::check_structure(const Argument& one, const KernelParameter& has,
+                               DeviceResources& device, const KernelSource& source) const {
+  const std::string type = type_without_pointer(has.type);
+  if (one.type.base != Base::none || one.map == MapKind::local || type.empty() ||
+      element_type(type))
+    return;
+  std::uint64_t size = 0;
+  try {
+    const auto kernel = device.foreign_kernel(
+        {source.name, source.text +
+                          "\n__kernel void mgpu_size_of(__global ulong* size) { *size = "
+                          "sizeof(" +
+                          type + "); }\n"},
+        "mgpu_size_of", build_options(problem_));
+    const auto buffer = device.allocate(sizeof size);
+    device.try_out([&](Stream& stream) {
+      stream.launch(*kernel, grid_of(1, 1), {buffer.get()});
+      stream.download(*buffer, 0, std::as_writable_bytes(std::span(&size, 1)));
+    });
+  } catch (const Error& error) {
+    // The driver names the type differently from the source.
+    if (error.kind() != ErrorKind::unsupported) throw;
+  }
+  if (size != 0 && size != one.type.size)
+    throw Error(ErrorKind::input,
+                fmt::format("{}.bytes: a struct has {} bytes, and {} of the kernel {} on device {}",
+                            one.where, one.type.size, type, size, device.traits().id));
 }
 
 void Launches::check_combination(const Argument& one,
@@ -160,17 +207,37 @@ void Launches::combine(std::size_t argument, Buffer& into, Buffer& from, Stream&
   stream.launch(*combining_[argument], grid, {&into, &from});
 }
 
-void Launches::launch(const Slice& slice, const std::function<Buffer*(std::size_t)>& buffer,
-                      Stream& stream) {
-  const SliceNumbers numbers{static_cast<std::int64_t>(slice.begin),
-                             static_cast<std::int64_t>(slice.size()),
-                             static_cast<std::int64_t>(slice.end)};
+bool Launches::writes(std::size_t s, std::size_t argument) const {
+  const Stage& stage = problem_.stages[s];
+  for (std::size_t i = 0; i < stage.args.size(); ++i) {
+    if (stage.args[i] == argument && may_write(problem_, stage, i, parameters_[s])) return true;
+  }
+  return false;
+}
+
+void Launches::launch(const Slice& slice, std::uint32_t round,
+                      const std::function<Buffer*(std::size_t)>& buffer, Stream& stream) {
+  for (std::uint32_t level = 0; level < problem_.levels(); ++level)
+    launch_level(level, slice, round, buffer, stream);
+}
+
+void Launches::launch_level(std::uint32_t level, const Slice& slice, std::uint32_t round,
+                            const std::function<Buffer*(std::size_t)>& buffer, Stream& stream) {
+  struct Launch {
+    std::size_t stage;
+    SliceNumbers numbers;
+    Grid grid;
+  };
+  std::vector<Launch> launches;
   for (std::size_t s = 0; s < problem_.stages.size(); ++s) {
     const Stage& stage = problem_.stages[s];
-    if (problem_.beside && (s == 0 || problem_.stages[s - 1].level < stage.level))
-      stream.begin_side_by_side(u32(static_cast<std::uint64_t>(
-          std::count_if(problem_.stages.begin(), problem_.stages.end(),
-                        [&](const Stage& one) { return one.level == stage.level; }))));
+    if (stage.level != level) continue;
+    const SliceNumbers numbers = problem_.numbers(stage, slice, round);
+    if (const auto grid = problem_.grid(stage, numbers)) launches.push_back({s, numbers, *grid});
+  }
+  if (problem_.beside && !launches.empty()) stream.begin_side_by_side(u32(launches.size()));
+  for (const auto& [s, numbers, grid] : launches) {
+    const Stage& stage = problem_.stages[s];
     values_.resize(stage.args.size());
     args_.clear();
     for (std::size_t i = 0; i < stage.args.size(); ++i) {
@@ -180,16 +247,11 @@ void Launches::launch(const Slice& slice, const std::function<Buffer*(std::size_
       } else if (one.map != MapKind::scalar) {
         args_.emplace_back(buffer(stage.args[i]));
       } else {
-        const Number value = one.scalar.evaluate(numbers);
-        if (!fits_base(one.type.base, value))
-          throw Error(ErrorKind::input, fmt::format("{}.scalar is {}, which is no {}", one.where,
-                                                    value.real(), one.type.name));
-        for (unsigned lane = 0; lane < one.type.lanes; ++lane)
-          put_number(one.type.base, value, values_[i].bytes + lane * one.type.lane());
+        put_value(one, numbers, values_[i].bytes);
         args_.emplace_back(ValueBytes{{values_[i].bytes, one.type.size}});
       }
     }
-    stream.launch(*kernels_[s], problem_.grid(stage, slice), std::span<const KernelArg>(args_));
+    stream.launch(*kernels_[s], grid, std::span<const KernelArg>(args_));
   }
 }
 

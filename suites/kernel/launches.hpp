@@ -16,25 +16,34 @@ class Launches {
   Launches(const Problem& problem, DeviceResources& device);
 
   // Enqueues all stages for the items of a slice. `buffer(a)` returns the buffer for argument a.
-  void launch(const Slice& slice, const std::function<Buffer*(std::size_t)>& buffer,
-              Stream& stream);
+  void launch(const Slice& slice, std::uint32_t round,
+              const std::function<Buffer*(std::size_t)>& buffer, Stream& stream);
+  // Enqueues the stages of one level.
+  void launch_level(std::uint32_t level, const Slice& slice, std::uint32_t round,
+                    const std::function<Buffer*(std::size_t)>& buffer, Stream& stream);
+  // Tells whether a stage may write the argument.
+  bool writes(std::size_t stage, std::size_t argument) const;
   // Enqueues an accumulator's second kernel, which replaces `into` by the combination of both.
   void combine(std::size_t argument, Buffer& into, Buffer& from, Stream& stream);
 
  private:
   struct Value {
-    alignas(16) std::byte bytes[128];  // fits a double16
+    alignas(16) std::byte bytes[1024];  // fits every scalar
   };
   void check_parameters(const Stage& stage, const std::vector<KernelParameter>& parameters,
                         const std::string& device) const;
+  // Compares the size of a structure with that of the kernel's type.
+  void check_structure(const Argument& one, const KernelParameter& has, DeviceResources& device,
+                       const KernelSource& source) const;
   void check_combination(const Argument& one, const std::vector<KernelParameter>& parameters,
                          const std::string& device) const;
 
   const Problem& problem_;
   std::vector<std::unique_ptr<Kernel>> kernels_;
+  std::vector<std::vector<KernelParameter>> parameters_;  // by stage; empty: not reported
   // One per argument; null if no kernel combines it.
   std::vector<std::unique_ptr<Kernel>> combining_;
-  std::vector<Value> values_;  // scalars of the current launch
+  std::vector<Value> values_;  // scalars of the launch
   std::vector<KernelArg> args_;
 };
 

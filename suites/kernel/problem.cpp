@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "lib/base/quote.hpp"
+#include "suites/kernel/stage_order.hpp"
 
 namespace mgpu::kernel {
 namespace {
@@ -40,6 +41,35 @@ std::map<std::string, std::string> settings_of(const std::string& text,
   return all;
 }
 
+// Returns the value of an option of the suite; empty if it was not given.
+std::string option_of(const SuiteParams& params, const char* name) {
+  const auto found = params.options.find(name);
+  return found == params.options.end() || found->second == "none" ? "" : found->second;
+}
+
+// Returns the compiler options of the command line: -D NAME=VALUE,.., -I DIR,.. and others.
+std::string given_build_options(const SuiteParams& params) {
+  std::string made;
+  for (const auto& [name, flag] : {std::pair{"define", " -D "}, {"include", " -I "}}) {
+    const std::string text = option_of(params, name);
+    for (std::size_t begin = 0; begin < text.size();) {
+      const std::size_t end = std::min(text.find(',', begin), text.size());
+      const std::string word = text.substr(begin, end - begin);
+      const bool is_folder = std::string_view(name) == "include";
+      const std::string macro = word.substr(0, std::min(word.find('='), word.size()));
+      if (is_folder ? !std::filesystem::is_directory(word)
+                    : !is_identifier(macro) || word.find(' ') != std::string::npos)
+        throw Error(ErrorKind::usage,
+                    fmt::format("--{}: {}; expected: {}", name, in_quotes(word),
+                                is_folder ? "a folder" : "NAME or NAME=VALUE, without spaces"));
+      made += flag + word;
+      begin = end + 1;
+    }
+  }
+  const std::string more = option_of(params, "build-options");
+  return more.empty() ? made : made + " " + more;
+}
+
 // Evaluates the parameters, which may use each other regardless of their order.
 Names names_of(const Descriptor& descriptor, std::uint64_t n,
                const std::map<std::string, std::string>& set) {
@@ -52,8 +82,7 @@ Names names_of(const Descriptor& descriptor, std::uint64_t n,
     for (auto at = left.begin(); at != left.end();) {
       try {
         names[at->first] =
-            Expression(descriptor.file + ": params." + at->first, at->second, names, false)
-                .evaluate();
+            Expression(descriptor.file + ": params." + at->first, at->second, names).evaluate();
         at = left.erase(at);
       } catch (const Error& error) {
         why = error;
@@ -78,10 +107,15 @@ class Reader {
     if (problem_.granularity == 0)
       refuse(from.file + ": items.granularity", "is 0; expected: 1 or more");
     problem_.offset = from.address == Address::whole;
-    problem_.options = filled_in(from.options);
+    problem_.options = filled_in(from.options + problem_.options);
+    if (!from.repeat.rounds.empty()) {
+      per_round_ = Variables::round;
+      per_slice_ = Variables::slice_and_round;
+    }
     for (const ArgumentText& text : from.args) problem_.args.push_back(argument(text));
     find_offsets();
     find_counters();
+    find_copied();
     Bytes place = 0;
     for (Argument& one : problem_.args) {
       for (const auto& [has, at] :
@@ -96,6 +130,7 @@ class Reader {
     for (const StageText& text : from.stages) problem_.stages.push_back(stage(text));
     order_stages(problem_.stages, from.stages);
     if (!from.repeat.rounds.empty()) repeat(from.repeat);
+    check_fields();
     align();
     if (!from.operations.empty())
       problem_.operations = real(from.file + ": work.operations", from.operations);
@@ -104,10 +139,10 @@ class Reader {
 
  private:
   std::uint64_t count(const std::string& where, const std::string& text) {
-    return Expression(where, text, names_, false).count();
+    return Expression(where, text, names_).count();
   }
   double real(const std::string& where, const std::string& text) {
-    const double value = Expression(where, text, names_, false).evaluate().real();
+    const double value = Expression(where, text, names_).evaluate().real();
     if (!(value >= 0)) refuse(where, "is negative");
     return value;
   }
@@ -122,7 +157,7 @@ class Reader {
       const std::string where = problem_.descriptor.file + ": options";
       if (end == std::string::npos) refuse(where, "lacks the } of a ${");
       const Number value =
-          Expression(where, options.substr(begin + 2, end - begin - 2), names_, false).evaluate();
+          Expression(where, options.substr(begin + 2, end - begin - 2), names_).evaluate();
       made += value.integer ? fmt::format("{}", value.i) : fmt::format("{}", value.d);
       at = end + 1;
     }
@@ -132,6 +167,15 @@ class Reader {
     if (each == 0) refuse(one.where + ".map.per_item", "is 0; expected: 1 or more");
     if (items > kMostBytes / each / one.type.size) refuse(one.where, "is larger than any memory");
     return items * each;
+  }
+
+  static void check_fits(const std::string& where, Base base, const Expression& scalar) {
+    const Number value = scalar.evaluate({0, 1, 1});
+    if (!fits_base(base, value))
+      refuse(where,
+             fmt::format("is {}, which is no {}",
+                         value.integer ? fmt::format("{}", value.i) : fmt::format("{}", value.d),
+                         name_of(base)));
   }
 
   Argument argument(const ArgumentText& text) {
@@ -154,28 +198,38 @@ class Reader {
     one.sparse = text.sparse;
     one.expected = text.expected;
     if (one.fill.kind == FillKind::constant)
-      one.constant =
-          Expression(one.where + ".fill.value", text.fill.value, names_, false).evaluate();
+      one.constant = Expression(one.where + ".fill.value", text.fill.value, names_).evaluate();
+    one.fill.low = Expression(one.where + ".fill", one.fill.low_text, names_).evaluate().real();
+    one.fill.high = Expression(one.where + ".fill", one.fill.high_text, names_).evaluate().real();
+    if (one.fill.kind == FillKind::uniform && one.fill.low > one.fill.high)
+      refuse(one.where + ".fill.min", "is above max");
     if (!one.fill.modulo.empty()) one.modulo = count(one.where + ".fill.modulo", one.fill.modulo);
     switch (one.map) {
       case MapKind::scalar:
-        one.scalar = Expression(one.where + ".scalar", text.scalar, names_, true);
-        if (const Number value = one.scalar.evaluate({0, 1, 1}); !fits_base(one.type.base, value)) {
-          refuse(one.where + ".scalar", fmt::format("is {}, which is no {}",
-                                                    value.integer ? fmt::format("{}", value.i)
-                                                                  : fmt::format("{}", value.d),
-                                                    one.type.name));
+        for (std::size_t m = 0; m < text.members.size(); ++m) {
+          const Expression& member =
+              one.members.emplace_back(one.where + ".fields", text.members[m], names_, per_slice_);
+          check_fits(one.where + ".fields", one.type.members[m].base, member);
         }
+        if (!one.members.empty()) return one;
+        one.scalar = Expression(one.where + ".scalar", text.scalar, names_, per_slice_);
+        check_fits(one.where + ".scalar", one.type.base, one.scalar);
         return one;
       case MapKind::local:
-        one.local = Expression(one.where + ".bytes", text.size, names_, false);
+        one.local = Expression(one.where + ".bytes", text.size, names_);
         if (one.local.count() == 0) refuse(one.where + ".bytes", "is 0; expected: 1 or more");
+        return one;
+      case MapKind::flag:
+        one.elements = 1;
+        one.address = Address::whole;
         return one;
       case MapKind::halo:
         one.before = count(one.where + ".map.radius", text.before);
         one.after = count(one.where + ".map.radius", text.after);
         if (one.before > problem_.items || one.after > problem_.items)
           refuse(one.where + ".map.radius", "is more items than there are");
+        if (!text.pivot.empty())
+          one.pivot = Expression(one.where + ".map.pivot", text.pivot, names_, per_round_);
         [[fallthrough]];
       case MapKind::split:
         one.per_item = count(one.where + ".map.per_item", text.per_item);
@@ -195,8 +249,8 @@ class Reader {
         if (one.elements == 0) refuse(one.where + ".size", "is 0; expected: 1 or more");
     }
     if (one.map == MapKind::fixed) {
-      one.start = Expression(one.where + ".map.start", text.start, names_, true);
-      one.length = Expression(one.where + ".map.length", text.length, names_, true);
+      one.start = Expression(one.where + ".map.start", text.start, names_, Variables::slice);
+      one.length = Expression(one.where + ".map.length", text.length, names_, Variables::slice);
     }
     // Ranges that need not begin at the sub-buffer alignment are addressed from the array's
     // beginning.
@@ -208,9 +262,11 @@ class Reader {
                              : "is rebased; expected for this map: whole");
     }
     const auto& swap = problem_.descriptor.repeat.swap;
+    const bool in_place = one.map == MapKind::halo && one.access == Access::readwrite;
     const bool wraps = one.edge == Edge::periodic &&
-                       std::any_of(swap.begin(), swap.end(),
-                                   [&](const auto& pair) { return pair.first == one.name; });
+                       (in_place || std::any_of(swap.begin(), swap.end(), [&](const auto& pair) {
+                          return pair.first == one.name;
+                        }));
     if (one.address == Address::whole && one.edge != Edge::none && !wraps)
       refuse(one.where + ".map.edge",
              "puts items outside the array, which an index from its beginning does not reach; "
@@ -264,6 +320,25 @@ class Reader {
     }
   }
 
+  void find_copied() {
+    for (std::size_t i = 0; i < problem_.args.size(); ++i) {
+      Argument& one = problem_.args[i];
+      if (one.fill.kind != FillKind::copy) continue;
+      const auto found =
+          std::find_if(problem_.args.begin(), problem_.args.end(),
+                       [&](const Argument& other) { return other.name == one.fill.of; });
+      const bool fits = found != problem_.args.end() && found->is_input() &&
+                        found->fill.kind != FillKind::copy && found->bytes() == one.bytes() &&
+                        one.is_input();
+      if (!fits)
+        refuse(one.where + ".fill.of",
+               fmt::format("is {}; expected: the name of an input of as many bytes, which is no "
+                           "copy itself",
+                           in_quotes(one.fill.of)));
+      one.copied = static_cast<std::size_t>(found - problem_.args.begin());
+    }
+  }
+
   Stage stage(const StageText& text) {
     Stage made;
     made.entry = text.entry;
@@ -274,28 +349,44 @@ class Reader {
       made.args.push_back(static_cast<std::size_t>(found - problem_.args.begin()));
     }
     for (const std::string& one : text.global)
-      made.global.emplace_back(text.where + ".global", one, names_, true);
+      made.global.emplace_back(text.where + ".global", one, names_, per_slice_);
     for (const std::string& one : text.local)
-      made.local.emplace_back(text.where + ".local", one, names_, false);
+      made.local.emplace_back(text.where + ".local", one, names_);
     const bool splits = std::any_of(made.global.begin(), made.global.end(),
                                     [](const Expression& e) { return e.depends_on_slice(); });
     const bool told = std::any_of(made.args.begin(), made.args.end(), [&](std::size_t a) {
-      return problem_.args[a].scalar.depends_on_slice();
+      const Argument& one = problem_.args[a];
+      return one.scalar.depends_on_slice() ||
+             std::any_of(one.members.begin(), one.members.end(),
+                         [](const Expression& member) { return member.depends_on_slice(); });
     });
     if (!splits && !told)
       refuse(text.where + ".global",
              "does not depend on the slice; expected: one that uses count, or a scalar that does");
+    if (text.range.empty()) return made;
+    made.first = Expression(text.where + ".range", text.range[0], names_, per_round_);
+    made.stop = Expression(text.where + ".range", text.range[1], names_, per_round_);
+    if (!problem_.offset)
+      refuse(text.where + ".range", "needs launch.offset = \"global_work_offset\"");
+    for (std::size_t d = 0; d < made.local.size(); ++d) {
+      if (made.global[d].depends_on_slice() && made.local[d].count() != 1)
+        refuse(text.where + ".range",
+               fmt::format("begins and ends within work-groups of dimension {}; expected there: "
+                           "local = 1, or local = \"device\" for all dimensions",
+                           d));
+    }
     return made;
   }
 
-  std::size_t swapped(const RepeatText& text, const std::string& name) const {
+  // Returns the argument that `repeat` names.
+  std::size_t named(const RepeatText& text, const char* key, const std::string& name) const {
     std::vector<std::string> known;
     for (std::size_t a = 0; a < problem_.args.size(); ++a) {
       if (problem_.args[a].name == name) return a;
       known.push_back(problem_.args[a].name);
     }
-    refuse(text.where + ".swap", fmt::format("names {}, which is not among [[args]]{}",
-                                             in_quotes(name), did_you_mean(name, known)));
+    refuse(text.where + key, fmt::format("names {}, which is not among [[args]]{}", in_quotes(name),
+                                         did_you_mean(name, known)));
   }
 
   void repeat(const RepeatText& text) {
@@ -304,21 +395,29 @@ class Reader {
     if (rounds == 0 || rounds > kMostRounds)
       refuse(text.where + ".rounds", fmt::format("is {}; expected: 1 to {}", rounds, kMostRounds));
     problem_.rounds = static_cast<std::uint32_t>(rounds);
+    if (!text.flag.empty()) {
+      problem_.flag = named(text, ".while", text.flag);
+      if (problem_.args[*problem_.flag].map != MapKind::flag)
+        refuse(text.where + ".while",
+               fmt::format("names {}, whose map is another; expected: map = \"flag\"",
+                           in_quotes(text.flag)));
+    }
     for (const auto& [from, to] : text.swap) {
-      const Swap swap{swapped(text, from), swapped(text, to)};
-      const Argument &in = problem_.args[swap.in], &out = problem_.args[swap.out];
+      const Field pair{named(text, ".swap", from), named(text, ".swap", to)};
+      const Argument &in = problem_.args[pair.in], &out = problem_.args[pair.out];
       const auto refuse_pair = [&, &from = from, &to = to](const std::string& why) {
         refuse(text.where + ".swap",
                fmt::format("of {} and {} {}", in_quotes(from), in_quotes(to), why));
       };
-      if (problem_.swap_of(swap.in) != nullptr || problem_.swap_of(swap.out) != nullptr ||
-          swap.in == swap.out)
+      if (problem_.field_of(pair.in) != nullptr || problem_.field_of(pair.out) != nullptr ||
+          pair.in == pair.out)
         refuse_pair("names an argument twice");
       if (!in.by_item() || in.access != Access::read || out.map != MapKind::split ||
-          out.access != Access::write || out.sparse)
+          !out.is_output() || out.sparse)
         refuse_pair(
-            "needs an input that is split or has a halo, and an output that is split and written "
-            "whole (access = \"write\")");
+            "needs an input that is split or has a halo, and an output that is split and either "
+            "written whole (access = \"write\") or begins with values (access = \"readwrite\" and "
+            "a fill)");
       if (in.type.name != out.type.name || in.type.size != out.type.size ||
           in.per_item != out.per_item)
         refuse_pair("needs the same type and per_item of both");
@@ -328,11 +427,32 @@ class Reader {
             "\"global_work_offset\", or address = "
             "\"whole\" in their maps");
       }
-      problem_.swaps.push_back(swap);
+      problem_.fields.push_back(pair);
     }
-    for (const Argument& one : problem_.args) {
+    for (std::size_t a = 0; a < problem_.args.size(); ++a) {
+      const Argument& one = problem_.args[a];
       if (one.accumulates())
         refuse(one.where + ".map", "accumulates over slices, which cannot be together with repeat");
+      if (one.map == MapKind::halo && one.access == Access::readwrite)
+        problem_.fields.push_back({a, a});
+    }
+  }
+  // Refuses arguments with a halo that kernels change if devices would not exchange their items,
+  // and flags without a use.
+  void check_fields() {
+    for (std::size_t a = 0; a < problem_.args.size(); ++a) {
+      const Argument& one = problem_.args[a];
+      if (one.map == MapKind::flag && problem_.flag != a)
+        refuse(one.where + ".map", "is a flag, which repeat.while does not name");
+      if (one.map != MapKind::halo || one.access != Access::readwrite) continue;
+      if (problem_.field_of(a) == nullptr)
+        refuse(one.where + ".access",
+               "is readwrite with a halo, which devices exchange between kernels; expected: "
+               "[repeat] with rounds = 1 or more");
+      if (one.rebased())
+        refuse(one.where + ".access",
+               "is readwrite with a halo, which is indexed from the array's beginning; expected: "
+               "launch.offset = \"global_work_offset\", or address = \"whole\" in its map");
     }
   }
 
@@ -368,15 +488,22 @@ class Reader {
     }
     const Slice whole{0, problem_.items},
         last{(problem_.items - 1) / problem_.granularity * problem_.granularity, problem_.items};
+    const Slice least{0, std::min(problem_.granularity, problem_.items)};
+    const std::uint32_t last_round = problem_.rounds > 0 ? problem_.rounds - 1 : 0;
     for (const Stage& one : problem_.stages) {
-      problem_.grid(one, whole);
-      problem_.grid(one, last);
-      problem_.grid(one, {0, std::min(problem_.granularity, problem_.items)});
+      for (const Slice& slice : {whole, last, least}) {
+        for (const std::uint32_t round : {std::uint32_t{0}, last_round})
+          problem_.grid(one, problem_.numbers(one, slice, round));
+      }
     }
+    for (const Field& field : problem_.fields)
+      problem_.extents(problem_.args[field.in], whole, last_round);
   }
 
   Problem& problem_;
   Names names_;
+  // Variables of expressions that are evaluated per iteration, and per launch.
+  Variables per_round_ = Variables::none, per_slice_ = Variables::slice;
 };
 
 }  // namespace
@@ -393,9 +520,8 @@ Problem problem_of(Descriptor descriptor, const SuiteParams& params) {
   }
   const auto beside = params.options.find("side-by-side");
   problem.beside = beside == params.options.end() || beside->second != "off";
-  const auto set = params.options.find("set");
-  const auto settings = settings_of(
-      set == params.options.end() || set->second == "none" ? "" : set->second, descriptor);
+  problem.options = given_build_options(params);
+  const auto settings = settings_of(option_of(params, "set"), descriptor);
   Names names = names_of(descriptor, problem.n, settings);
   for (const auto& [name, value] : names)
     problem.values[name] = value.integer ? fmt::format("{}", value.i) : fmt::format("{}", value.d);

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -38,8 +39,11 @@ struct Argument {
   // Offsets in host memory of the initial contents and of the result.
   Bytes host = 0, result = 0;
   Expression start, length, scalar, local;
-  std::size_t offsets = 0;  // MapKind::ragged: argument with the offsets
-  std::size_t counter = 0;  // MapKind::append: accumulator that counts the records
+  std::vector<Expression> members;  // values of a structure's numbers that is a scalar
+  Expression pivot;                 // the item that every device has in an iteration; empty: none
+  std::size_t offsets = 0;          // MapKind::ragged: argument with the offsets
+  std::size_t counter = 0;          // MapKind::append: accumulator that counts the records
+  std::size_t copied = 0;           // FillKind::copy: argument whose initial values these are
   // Accumulators that a kernel combines: entry of that kernel; tolerance of its result against one
   // launch for all items; element type for this comparison; initial contents.
   std::string combine;
@@ -78,12 +82,15 @@ struct Stage {
   std::vector<bool> follows;  // whether it depends on a stage, by the order in Problem::stages
   std::vector<std::size_t> args;
   std::vector<Expression> global, local;
+  // First item that it computes, with index 0 of the kernel, and the end; empty: all items.
+  Expression first, stop;
 };
 
-// Two arguments of the same items. In every round but the first, `in` has the contents that `out`
-// had after the round before.
-struct Swap {
+// An array whose items devices exchange. Two arguments: in every round but the first, `in` has the
+// contents that `out` had after the round before. One (`in` is `out`): kernels change it in place.
+struct Field {
   std::size_t in = 0, out = 0;
+  bool in_place() const { return in == out; }
 };
 
 // What trial slices have around each argument: poison, more of it, or (`exact`) nothing.
@@ -96,7 +103,9 @@ struct Problem {
   std::vector<Argument> args;
   std::vector<Stage> stages;  // by level
   std::uint32_t rounds = 0;   // 0: no iteration, the kernels run once per slice
-  std::vector<Swap> swaps;
+  std::vector<Field> fields;
+  // Argument that ends the rounds when it is 0 after one of them.
+  std::optional<std::size_t> flag;
   std::map<std::string, std::string> values;  // values of the parameters, as text
   std::string options;                        // build options, with values filled in
   bool offset = false;                        // slices begin at a global offset
@@ -115,11 +124,24 @@ struct Problem {
                                        [](const Argument& one) { return one.by_kernel(); });
   }
   Items blocks() const { return block == 0 ? 1 : ceil_div(items, block); }
-  Grid grid(const Stage& stage, const Slice& slice) const;
-  // Returns the range of items that a slice needs, including its halo, clipped to the array. If the
-  // argument is periodic, ranges at the other end of the array follow.
-  std::vector<Slice> extents(const Argument& argument, const Slice& slice) const;
-  const Swap* swap_of(std::size_t argument) const;  // null if it is not swapped
+  // Returns the numbers of a launch that computes a slice in a round. They count from the first
+  // item of the stage's range. Throws Error(input) if the range is not among the items.
+  SliceNumbers numbers(const Stage& stage, const Slice& slice, std::uint32_t round) const;
+  // Returns nothing if there is nothing to launch: no item of the range is in the slice, or a size
+  // that depends on the round is 0.
+  std::optional<Grid> grid(const Stage& stage, const SliceNumbers& numbers) const;
+  // Returns the range of items that a slice needs in a round, including its halo, clipped to the
+  // array. If the argument is periodic, ranges at the other end of the array follow; then the
+  // pivot.
+  std::vector<Slice> extents(const Argument& argument, const Slice& slice,
+                             std::uint32_t round = 0) const;
+  std::uint32_t levels() const { return stages.back().level + 1; }
+  // Tells whether a stage may need what another slice computes in the same round.
+  bool is_tried_together() const {
+    return levels() > 1 && std::any_of(fields.begin(), fields.end(),
+                                       [](const Field& one) { return one.in_place(); });
+  }
+  const Field* field_of(std::size_t argument) const;  // null if it is not exchanged
 };
 
 // Evaluates a descriptor for a problem. Throws Error(input), Error(usage).

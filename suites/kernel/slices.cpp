@@ -15,52 +15,79 @@ namespace {
 
 }  // namespace
 
-Grid Problem::grid(const Stage& stage, const Slice& slice) const {
-  const SliceNumbers numbers{static_cast<std::int64_t>(slice.begin),
-                             static_cast<std::int64_t>(slice.size()),
-                             static_cast<std::int64_t>(slice.end)};
+SliceNumbers Problem::numbers(const Stage& stage, const Slice& slice, std::uint32_t round) const {
+  const SliceNumbers of_round{.round = round};
+  std::uint64_t first = 0, stop = items;
+  if (!stage.first.empty()) {
+    first = stage.first.count(of_round);
+    stop = stage.stop.count(of_round);
+    if (first > stop || stop > items)
+      refuse_grid(
+          descriptor.file + ": range",
+          fmt::format("is {} to {}{}; expected: two numbers in order, of at most {} items", first,
+                      stop, rounds > 1 ? fmt::format(" in round {}", round) : "", items));
+  }
+  const std::uint64_t begin = std::clamp(slice.begin, first, stop) - first,
+                      end = std::clamp(slice.end, first, stop) - first;
+  return {static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end - begin),
+          static_cast<std::int64_t>(end), round};
+}
+
+std::optional<Grid> Problem::grid(const Stage& stage, const SliceNumbers& numbers) const {
+  if (numbers.count == 0) return std::nullopt;
   Grid made;
   if (stage.local.empty()) made.local = {0, 0, 0};
   for (std::size_t d = 0; d < stage.global.size(); ++d) {
     made.global[d] = stage.global[d].count(numbers);
+    if (made.global[d] == 0 && stage.global[d].depends_on_round()) return std::nullopt;
     if (made.global[d] == 0)
       refuse_grid(descriptor.file + ": global",
-                  fmt::format("is 0 in dimension {} for a slice of {} items", d, slice.size()));
+                  fmt::format("is 0 in dimension {} for a slice of {} items", d, numbers.count));
     if (!stage.local.empty()) {
       made.local[d] = stage.local[d].count();
       if (made.global[d] % made.local[d] != 0) {
         refuse_grid(descriptor.file + ": global",
                     fmt::format("is {} in dimension {} for a slice of {} items, no multiple of "
                                 "local, {}; expected: round_up(.., {})",
-                                made.global[d], d, slice.size(), made.local[d], made.local[d]));
+                                made.global[d], d, numbers.count, made.local[d], made.local[d]));
       }
     }
     if (offset && stage.global[d].depends_on_slice()) {
       // A dimension's offset is the global size of a slice with all items before this one.
-      made.offset[d] = slice.begin == 0
-                           ? 0
-                           : stage.global[d].count({0, static_cast<std::int64_t>(slice.begin),
-                                                    static_cast<std::int64_t>(slice.begin)});
+      made.offset[d] =
+          numbers.begin == 0
+              ? 0
+              : stage.global[d].count({0, numbers.begin, numbers.begin, numbers.round});
     }
   }
   return made;
 }
 
-std::vector<Slice> Problem::extents(const Argument& argument, const Slice& slice) const {
+std::vector<Slice> Problem::extents(const Argument& argument, const Slice& slice,
+                                    std::uint32_t round) const {
   const Items before = std::min(slice.begin, argument.before),
               end = std::min(slice.end + argument.after, items);
   std::vector<Slice> all{{slice.begin - before, end}};
-  if (argument.edge != Edge::periodic) return all;
-  if (before < argument.before) all.push_back({items - (argument.before - before), items});
-  if (const Items beyond = slice.end + argument.after - end; beyond > 0) all.push_back({0, beyond});
+  if (argument.edge == Edge::periodic) {
+    if (before < argument.before) all.push_back({items - (argument.before - before), items});
+    if (const Items beyond = slice.end + argument.after - end; beyond > 0)
+      all.push_back({0, beyond});
+  }
+  if (!argument.pivot.empty()) {
+    const Items pivot = argument.pivot.count({.round = round});
+    if (pivot >= items)
+      refuse_grid(argument.where + ".map.pivot",
+                  fmt::format("is {} in round {}, of {} items", pivot, round, items));
+    if (pivot < all.front().begin || pivot >= all.front().end) all.push_back({pivot, pivot + 1});
+  }
   return all;
 }
 
-const Swap* Problem::swap_of(std::size_t argument) const {
-  const auto found = std::find_if(swaps.begin(), swaps.end(), [&](const Swap& one) {
+const Field* Problem::field_of(std::size_t argument) const {
+  const auto found = std::find_if(fields.begin(), fields.end(), [&](const Field& one) {
     return one.in == argument || one.out == argument;
   });
-  return found == swaps.end() ? nullptr : &*found;
+  return found == fields.end() ? nullptr : &*found;
 }
 
 Shape shape_of(const Problem& problem) {

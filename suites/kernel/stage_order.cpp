@@ -38,13 +38,13 @@ std::vector<std::vector<std::size_t>> named_by(const std::vector<StageText>& tex
   return all;
 }
 
+}  // namespace
+
 bool may_write(const Problem& problem, const Stage& stage, std::size_t i,
                const std::vector<KernelParameter>& parameters) {
   const bool is_const = i < parameters.size() && parameters[i].is_const;
   return problem.args[stage.args[i]].access != Access::read && !is_const;
 }
-
-}  // namespace
 
 void order_stages(std::vector<Stage>& stages, const std::vector<StageText>& texts) {
   const auto named = named_by(texts);

@@ -89,7 +89,7 @@ class Conversion {
       const std::string parameter = table.text("Name"), values = table.expression("Values");
       const std::string value = table.expression("Default", first_number(values));
       params_[parameter] = value;
-      names_[parameter] = Expression(table.at("Default"), value, {}, false).evaluate();
+      names_[parameter] = Expression(table.at("Default"), value, {}).evaluate();
       options_ += fmt::format("{}-D{}=${{{}}}", options_.empty() ? "" : " ", parameter, parameter);
     }
   }
@@ -109,7 +109,7 @@ class Conversion {
         text.replace(at, from.size(), std::to_string(sizes_[d]));
     }
     try {
-      return Expression(name_, text, names_, false).count();
+      return Expression(name_, text, names_).count();
     } catch (const Error&) {
       return std::nullopt;
     }

@@ -64,18 +64,19 @@ std::optional<Difference> first_difference(const ElementType& type, const Tolera
                                            std::span<const std::byte> result,
                                            std::span<const std::byte> expected) {
   if (std::memcmp(result.data(), expected.data(), result.size()) == 0) return std::nullopt;
-  const bool numbers = !tolerance.exact() && type.base != Base::none && type.base != Base::f16;
   const Bytes used = type.lane() * type.lanes;
+  const std::vector<Lane> lanes = lanes_of(type);
   Difference found;
   for (Bytes at = 0; at + type.size <= result.size(); at += type.size) {
     const std::byte *a = result.data() + at, *b = expected.data() + at;
     if (std::memcmp(a, b, used) == 0) continue;
-    if (numbers) {
-      bool close = true;
-      for (Bytes lane = 0; lane < used; lane += type.lane())
-        close &= within(tolerance, type.base, a + lane, b + lane);
-      if (close) continue;
-    }
+    // Bytes between the members of a structure have no value.
+    const bool close = !lanes.empty() && std::all_of(lanes.begin(), lanes.end(), [&](Lane lane) {
+      const std::byte *x = a + lane.at, *y = b + lane.at;
+      return std::memcmp(x, y, size_of(lane.base)) == 0 ||
+             (!tolerance.exact() && lane.base != Base::f16 && within(tolerance, lane.base, x, y));
+    });
+    if (close) continue;
     if (found.count++ == 0) found.element = at / type.size;
   }
   if (found.count == 0) return std::nullopt;
@@ -113,6 +114,7 @@ Trial::Image Trial::image_of(std::size_t argument, const Slice& slice, std::byte
     }
   }
   if (one.map == MapKind::reduce) put_identity(one, {zero, size});
+  if (one.map == MapKind::flag) std::memset(zero, 0, size);
   return image;
 }
 
@@ -142,9 +144,10 @@ void Trial::check_written(std::size_t argument, const Slice& slice, const Image&
   if (after.bytes == before.bytes) return;
   std::vector<std::pair<Bytes, Bytes>> ranges;  // ranges that may be written
   const Bytes size = slice_bytes(problem_, one, slice);
-  if (one.accumulates() || (one.access == Access::scratch && one.rebased()))
+  const bool whole = one.rebased() || one.map == MapKind::flag;
+  if (one.accumulates() || (one.access == Access::scratch && whole))
     ranges.emplace_back(before.zero, before.zero + size);
-  const bool scratch = one.access == Access::scratch && !one.rebased();
+  const bool scratch = one.access == Access::scratch && !whole;
   if (scratch)
     ranges.emplace_back(before.zero + slice.begin * one.item(),
                         before.zero + slice.end * one.item());
@@ -182,13 +185,20 @@ void Trial::check_written(std::size_t argument, const Slice& slice, const Image&
   }
 }
 
-Trial::Given Trial::give(const Slice& slice, std::byte poison) {
+std::vector<Trial::Image> Trial::images_of(const Slice& slice, std::byte poison) const {
+  std::vector<Image> images(problem_.args.size());
+  for (std::size_t a = 0; a < images.size(); ++a) {
+    if (problem_.args[a].is_array()) images[a] = image_of(a, slice, poison);
+  }
+  return images;
+}
+
+Trial::Given Trial::give(const Slice& slice, std::vector<Image> images) {
   Given given;
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
-    Image image;
+    Image& image = images[a];
     std::unique_ptr<Buffer> buffer, part;
     if (const Argument& one = problem_.args[a]; one.is_array()) {
-      image = image_of(a, slice, poison);
       buffer = device_.allocate(image.bytes.size());
       part =
           device_.part(*buffer, image.zero, std::max<Bytes>(slice_bytes(problem_, one, slice), 1));
@@ -200,18 +210,54 @@ Trial::Given Trial::give(const Slice& slice, std::byte poison) {
   return given;
 }
 
-bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& after) {
-  const Given given = give(slice, poison);
+bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& images) {
+  images = images_of(slice, poison);
+  return run(slice, 0, problem_.levels(), images);
+}
+
+bool Trial::run_together(const std::vector<Slice>& slices, std::byte poison,
+                         std::vector<std::vector<Image>>& all) {
+  for (const Slice& slice : slices) all.push_back(images_of(slice, poison));
+  std::vector<std::byte> state(inputs_.begin(), inputs_.end());
+  // Copies what slices have of the arrays that kernels change in place, or what they wrote there.
+  const auto copy = [&](bool wrote) {
+    for (std::size_t s = 0; s < slices.size(); ++s) {
+      for (const Field& field : problem_.fields) {
+        if (!field.in_place()) continue;
+        std::byte* const host = state.data() + problem_.args[field.in].host;
+        std::byte* const zero = all[s][field.in].bytes.data() + all[s][field.in].zero;
+        for (const Move& move : wrote ? output_moves(problem_, field.in, slices[s])
+                                      : input_moves(problem_, inputs_, field.in, slices[s])) {
+          std::byte* const device = zero + move.device;
+          wrote ? std::memcpy(host + move.host, device, move.length)
+                : std::memcpy(device, host + move.host, move.length);
+        }
+      }
+    }
+  };
+  for (std::uint32_t level = 0; level < problem_.levels(); ++level) {
+    for (std::size_t s = 0; s < slices.size(); ++s) {
+      if (!run(slices[s], level, level + 1, all[s])) return false;
+    }
+    copy(true);
+    copy(false);
+  }
+  return true;
+}
+
+bool Trial::run(const Slice& slice, std::uint32_t first, std::uint32_t end,
+                std::vector<Image>& after) {
+  const Given given = give(slice, after);
   const std::vector<Image>& images = given.images;
   const auto &whole = given.whole, &parts = given.parts;
-  after = images;
   const CrashNote note(crash_of(slice));
   const auto took = device_.try_out([&](Stream& stream) {
     for (std::size_t a = 0; a < images.size(); ++a) {
       if (whole[a]) stream.upload(*whole[a], 0, images[a].bytes);
     }
-    launches_.launch(
-        slice, [&](std::size_t a) { return parts[a].get(); }, stream);
+    for (std::uint32_t level = first; level < end; ++level)
+      launches_.launch_level(
+          level, slice, 0, [&](std::size_t a) { return parts[a].get(); }, stream);
     for (std::size_t a = 0; a < images.size(); ++a) {
       if (whole[a]) stream.download(*whole[a], 0, after[a].bytes);
     }
@@ -238,10 +284,18 @@ std::string Trial::crash_of(const Slice& slice) const {
 }
 
 Results Trial::all_rounds() {
-  constexpr std::uint32_t kAtOnce = 64;  // launches per wait
+  Results results = all_rounds(std::byte{0xff});
+  const Results again = all_rounds(std::byte{0});
+  if (results.empty() || again.empty()) return {};
+  compare_runs(results, again);
+  return results;
+}
+
+Results Trial::all_rounds(std::byte poison) {
+  const std::uint32_t at_once = problem_.flag ? 1 : 64;  // launches per wait
   const Slice slice{0, problem_.items};
   const CrashNote note(crash_of(slice));
-  Given given = give(slice, std::byte{0xff});
+  Given given = give(slice, images_of(slice, poison));
   const auto each = [&](const auto& transfer) {
     return device_.try_out([&](Stream& stream) {
       for (std::size_t a = 0; a < given.images.size(); ++a) {
@@ -253,22 +307,34 @@ Results Trial::all_rounds() {
         stream.upload(buffer, 0, bytes);
       }))
     return {};
-  for (std::uint32_t first = 0; first < problem_.rounds; first += kAtOnce) {
+  std::uint32_t done = 0;
+  std::uint32_t flag = 1;  // any value but 0: there is another round
+  while (done < problem_.rounds && flag != 0) {
     device_.try_out([&](Stream& stream) {
-      for (std::uint32_t r = first; r < std::min(first + kAtOnce, problem_.rounds); ++r) {
+      const std::uint32_t first = done;
+      done = std::min(first + at_once, problem_.rounds);
+      for (std::uint32_t r = first; r < done; ++r) {
         launches_.launch(
-            slice, [&](std::size_t a) { return given.parts[a].get(); }, stream);
-        for (const Swap& swap : problem_.swaps)
-          std::swap(given.parts[swap.in], given.parts[swap.out]);
+            slice, r, [&](std::size_t a) { return given.parts[a].get(); }, stream);
+        for (const Field& field : problem_.fields)
+          std::swap(given.parts[field.in], given.parts[field.out]);
       }
+      if (problem_.flag)
+        stream.download(*given.parts[*problem_.flag], 0,
+                        std::as_writable_bytes(std::span(&flag, 1)));
+    });
+    if (!problem_.flag) continue;
+    const std::uint32_t zero = 0;
+    device_.try_out([&](Stream& stream) {
+      stream.upload(*given.parts[*problem_.flag], 0, std::as_bytes(std::span(&zero, 1)));
     });
   }
   each([](Stream& stream, Buffer& buffer, std::vector<std::byte>& bytes) {
     stream.download(buffer, 0, bytes);
   });
   // After an even number of rounds, the last output is in the input's buffer.
-  for (const Swap& swap : problem_.swaps) {
-    if (problem_.rounds % 2 == 0) std::swap(given.images[swap.in], given.images[swap.out]);
+  for (const Field& field : problem_.fields) {
+    if (done % 2 == 0) std::swap(given.images[field.in], given.images[field.out]);
   }
   Gathered gathered = nothing_yet();
   take(slice, given.images, gathered);
@@ -402,10 +468,17 @@ std::size_t Trial::compare_cuts(const Results& expected,
   if (problem_.block > 0 && !problem_.combines()) {
     for (Slice& slice : slices) slice.end = std::min(slice.begin + problem_.block, problem_.items);
   }
+  const bool together = problem_.is_tried_together();
+  std::vector<std::vector<Image>> all;
+  if (together && !run_together(slices, std::byte{0xff}, all)) return 0;
   Gathered gathered = nothing_yet();
-  for (const Slice& slice : slices) {
+  for (std::size_t s = 0; s < slices.size(); ++s) {
+    const Slice& slice = slices[s];
     std::vector<Image> images;
-    if (!run(slice, std::byte{0xff}, images)) return 0;
+    if (together)
+      images = std::move(all[s]);
+    else if (!run(slice, std::byte{0xff}, images))
+      return 0;
     take(slice, images, gathered);
     for (std::size_t a = 0; a < images.size(); ++a) {
       const Argument& one = problem_.args[a];

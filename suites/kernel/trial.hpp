@@ -34,9 +34,9 @@ class Trial {
   // at once. Throws Error(input) if the results differ or an element is not written, and what run()
   // throws. Returns an empty result if this device cannot be tried.
   Results reference(Items at_once);
-  // Computes all rounds of all items once. Returns an empty result if this device cannot be tried.
+  // Computes all rounds of all items, twice like reference().
   Results all_rounds();
-  // Returns the bytes of sparse outputs that no kernel writes. Requires reference().
+  // Returns the bytes of sparse outputs that no kernel writes, by the last of both.
   const std::vector<std::vector<bool>>& unwritten() const { return unwritten_; }
   // Computes slices that are cut differently, in another order, and compares their results. Returns
   // their number; 0: this device cannot be tried.
@@ -62,10 +62,16 @@ class Trial {
     std::vector<Image> images;
     std::vector<std::unique_ptr<Buffer>> whole, parts;
   };
-  Given give(const Slice& slice, std::byte poison);
-  // Runs one slice; returns false if the device cannot be tried. Throws Error(input) for an
-  // argument that is written outside of its map.
+  std::vector<Image> images_of(const Slice& slice, std::byte poison) const;
+  Given give(const Slice& slice, std::vector<Image> images);
+  // Runs levels [first, end) of one slice, which replaces its images; returns false if the device
+  // cannot be tried. Throws Error(input) for an argument that is written outside of its map.
+  bool run(const Slice& slice, std::uint32_t first, std::uint32_t end, std::vector<Image>& images);
   bool run(const Slice& slice, std::byte poison, std::vector<Image>& images);
+  // Runs slices level by level: each level gets what those before it wrote, also by other slices.
+  bool run_together(const std::vector<Slice>& slices, std::byte poison,
+                    std::vector<std::vector<Image>>& images);
+  Results all_rounds(std::byte poison);
   std::string crash_of(const std::string& kernel, const std::string& what) const;
   std::string crash_of(const Slice& slice) const;
   Image image_of(std::size_t argument, const Slice& slice, std::byte poison) const;

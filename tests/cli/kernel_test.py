@@ -169,6 +169,83 @@ __kernel void advance(__global const int* x, __global int* z, __global const int
   w[i] = 3 * v[i] - v[min(i + 200, 511)];
 }
 """
+PARTIAL = """\
+kernel = "k.cl"
+entry = "advance"
+n = 512
+[launch]
+global = ["count"]
+offset = "global_work_offset"
+[repeat]
+rounds = 5
+swap = ["x", "z"]
+[[args]]
+name = "x"
+type = "int"
+map = { kind = "halo", radius = [0, 1] }
+fill = { kind = "index" }
+[[args]]
+name = "z"
+type = "int"
+map = "split"
+access = "readwrite"
+fill = { kind = "ramp", first = 1000, step = 2 }
+[[args]]
+name = "turn"
+type = "int"
+scalar = "7 - 2 * round"
+"""
+PARTIAL_CL = """\
+__kernel void advance(__global const int* x, __global int* z, const int turn) {
+  const int i = get_global_id(0);
+  if ((i + turn) % 3 != 0) z[i] = x[i] + 3 * x[min(i + 1, 511)];
+}
+"""
+WHILE = """\
+kernel = "k.cl"
+entry = "halve"
+n = 512
+[launch]
+global = ["count"]
+offset = "global_work_offset"
+[repeat]
+rounds = 20
+while = "more"
+swap = [["x", "z"], ["v", "w"]]
+[[args]]
+name = "x"
+type = "int"
+map = "split"
+fill = { kind = "index" }
+[[args]]
+name = "z"
+type = "int"
+map = "split"
+access = "write"
+[[args]]
+name = "v"
+type = "int"
+map = { kind = "halo", radius = [1, 0] }
+fill = { kind = "index" }
+[[args]]
+name = "w"
+type = "int"
+map = "split"
+access = "write"
+[[args]]
+name = "more"
+type = "uint"
+map = "flag"
+"""
+WHILE_CL = """\
+__kernel void halve(__global const int* x, __global int* z, __global const int* v,
+                    __global int* w, __global uint* more) {
+  const int i = get_global_id(0);
+  z[i] = x[i] / 2;
+  w[i] = v[i] + v[max(i - 1, 0)];
+  if (z[i] > 0) *more = 1;
+}
+"""
 HALO = '{ kind = "halo", per_item = "width", radius = "radius", edge = "clamp" }'
 WRITES_Z = 'map = "split"\naccess = "write"'
 SUM = 'map = { kind = "reduce", op = "add" }\nsize = 256'
@@ -259,10 +336,10 @@ UNFIT = {
 
 
 class Kernel(Case):
-    def run_kernel(self, descriptor, *arguments, devices=None):
+    def run_kernel(self, descriptor, *arguments, devices=None, few=FEW):
         file = self.folder / "r.json"
         mode = () if "--mode" in arguments else RESIDENT
-        self.good("run", "--kernel", descriptor, *(devices or binary.DEVICES), *FEW, *mode, "-o",
+        self.good("run", "--kernel", descriptor, *(devices or binary.DEVICES), *few, *mode, "-o",
                   file, *arguments, cwd=self.folder)
         runs = json.loads(file.read_text())["runs"]
         for run in runs:
@@ -433,9 +510,12 @@ class Runs(Kernel):
     def test_the_published_schema_takes_the_examples_and_no_unknown_key(self):
         schema = json.loads((EXAMPLES.parent / "descriptor.schema.json").read_text())
         good = [tomllib.loads((EXAMPLES / name / f"{name}.toml").read_text()) for name
-                in NAMES] + [tomllib.loads(SAXPY)]
+                in NAMES] + [tomllib.loads(SAXPY)] + [
+                    tomllib.loads(file.read_text())
+                    for file in sorted((binary.ROOT / "tests" / "kernels").glob("*.toml"))]
         wrong = [{**good[0], "kernle": "k.cl"},
-                 {**good[0], "args": [{"name": "x", "type": "float"}]}, {**good[0], "n": 0}]
+                 {**good[0], "args": [{"name": "x", "type": "float"}]}, {**good[0], "n": 0},
+                 {**good[0], "launch": {"range": [1]}}]
         script = ("import json, jsonschema, sys\nschema, documents = json.load(sys.stdin)\n"
                   "print(json.dumps([jsonschema.Draft7Validator(schema).is_valid(d) for d in "
                   "documents]))")
@@ -597,6 +677,48 @@ class Runs(Kernel):
                                  devices=self.devices)
         self.assertEqual(made, x + v)
         self.assertEqual([run["status"] for run in runs], ["ok", "unsupported"])
+
+    def test_elements_that_a_round_leaves_alone_keep_what_they_had_two_rounds_before(self):
+        x, z = list(range(512)), [1000 + 2 * i for i in range(512)]
+        for turn in (7, 5, 3, 1, -1):
+            for i in range(512):
+                if (i + turn) % 3 != 0:
+                    z[i] = x[i] + 3 * x[min(i + 1, 511)]
+            x, z = z, x
+        made, _ = self.output("i", self.write(PARTIAL, PARTIAL_CL), "-s", "equal",
+                              few=("-q", "-n", 2, "--warmup", 1))
+        self.assertEqual(made, x)
+
+    def test_rounds_end_when_no_device_has_set_the_flag_or_at_their_number(self):
+        # Half of 511 is 0 after 9 rounds; the first device's share is done one round earlier.
+        for rounds, limit in ((9, 20), (4, 4)):
+            with self.subTest(rounds):
+                v = list(range(512))
+                for _ in range(rounds):
+                    v = [v[i] + v[max(i - 1, 0)] for i in range(512)]
+                file = self.write(WHILE.replace("rounds = 20", f"rounds = {limit}"), WHILE_CL)
+                made, (run, *_) = self.output("i", file, "-s", "equal", "--timeout", "20s",
+                                              few=("-q", "-n", 2, "--warmup", 1))
+                self.assertEqual(made, [i >> rounds for i in range(512)] + v)
+                self.assertEqual(sum("halve" in each[3] for each in run["timeline"]["commands"]),
+                                 rounds * len(run["devices"]))
+                self.run_kernel(file, "-s", "equal", "--mode", "end-to-end")
+
+    def test_macros_folders_and_options_of_the_command_line_reach_the_compiler(self):
+        (self.folder / "headers").mkdir()
+        (self.folder / "headers" / "half.h").write_text("#define HALF (N / 2)\n")
+        code = '#include "half.h"\n' + SAXPY_CL.replace("a *", "FIRST + SECOND + HALF +")
+        made, runs = self.output("f", self.write(SAXPY, code), "-s", "single", "-D", "FIRST=3",
+                                 "--define", "SECOND=0.5f,THIRD", "-I", self.folder / "headers",
+                                 "--build-options=-DN=${n}", "--input", self.ramp(),
+                                 devices=binary.ONE_DEVICE)
+        self.assertEqual(made, [i + 3.5 + 256 for i in range(512)])
+        self.assertEqual(runs[0]["params"]["define"], "FIRST=3,SECOND=0.5f,THIRD")
+
+    def ramp(self):
+        file = self.folder / "x.f32"
+        file.write_bytes(array.array("f", range(512)).tobytes())
+        return file
 
 
 class Fails(Kernel):

@@ -60,7 +60,7 @@ class Manual(Case):
         self.assertEqual(list(by_name), [suite["name"] for suite in suites])
         for suite in suites:
             for option in suite["options"]:
-                self.assertRegex(by_name[suite["name"]], rf"(?m)^--{option['name']}( |$)")
+                self.assertRegex(by_name[suite["name"]], rf"(?m)^(-\w, )?--{option['name']}( |$)")
 
     def test_other_names_of_options_are_in_no_text_for_people(self):
         texts = [self.page.replace("\\-", "-"), self.good("--help-all").out]

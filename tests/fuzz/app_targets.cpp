@@ -108,7 +108,8 @@ void descriptor(std::string_view input) {
     const Items middle = std::min(
         problem.items, (problem.items / problem.granularity / 2 + 1) * problem.granularity);
     for (const Slice& slice : {Slice{0, problem.items}, Slice{0, middle}}) {
-      for (const k::Stage& stage : problem.stages) problem.grid(stage, slice);
+      for (const k::Stage& stage : problem.stages)
+        problem.grid(stage, problem.numbers(stage, slice, 0));
       for (std::size_t a = 0; a < problem.args.size(); ++a) {
         const k::Argument& one = problem.args[a];
         if (one.before + one.after > 1000) continue;  // each of them is a move

@@ -7,6 +7,7 @@
 #include <limits>
 #include <map>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,7 @@ const Names kNames{{"n", Number::of(std::int64_t{100})},
                    {"width", Number::of(std::int64_t{7})}};
 
 Number value(const char* text, const SliceNumbers& slice = {}) {
-  return Expression("key", text, kNames, true).evaluate(slice);
+  return Expression("key", text, kNames, Variables::slice).evaluate(slice);
 }
 std::int64_t integer(const char* text, const SliceNumbers& slice = {}) {
   const Number number = value(text, slice);
@@ -79,8 +80,8 @@ TEST_CASE("kernel: expressions compute as C does, and stay integers as long as t
   CHECK(value("n * a").d == doctest::Approx(250));
   CHECK_FALSE(value("n / 8.0").integer);
   CHECK(integer("end - begin - count", {10, 5, 15}) == 0);
-  CHECK(Expression("key", "count * 2", kNames, true).depends_on_slice());
-  CHECK_FALSE(Expression("key", "n * 2", kNames, true).depends_on_slice());
+  CHECK(Expression("key", "count * 2", kNames, Variables::slice).depends_on_slice());
+  CHECK_FALSE(Expression("key", "n * 2", kNames, Variables::slice).depends_on_slice());
 }
 
 TEST_CASE("kernel: what is no expression, and what has no value, is refused by key") {
@@ -91,10 +92,9 @@ TEST_CASE("kernel: what is no expression, and what has no value, is refused by k
        {"1 / 0", "1 % 0", "ceil_div(1, 0)", "9223372036854775807 + 1", "n * 9223372036854775807"})
     CHECK_MESSAGE(why([&] { value(text); }).starts_with("key: "), text);
   CHECK(has(why([] { value("widht"); }), "\"width\""));
-  CHECK(has(why([] { Expression("key", "count", kNames, false); }), "no parameter"));
+  CHECK(has(why([] { Expression("key", "count", kNames); }), "no parameter"));
   CHECK(has(why([] { value(std::string(1000, '(').c_str()); }), "nested"));
-  const Expression negative("key", "0 - n", kNames, false),
-      fraction("key", "n / 8.0", kNames, false);
+  const Expression negative("key", "0 - n", kNames), fraction("key", "n / 8.0", kNames);
   CHECK(has(why([&] { static_cast<void>(negative.count()); }), "-100"));
   CHECK(has(why([&] { static_cast<void>(fraction.count()); }), "12.5"));
 }
@@ -388,14 +388,96 @@ TEST_CASE("kernel: slices are whole work-groups where these are given") {
   CHECK(has(why([&] { problem_with("", 100, start); }), "local, 32"));
 }
 
+TEST_CASE("kernel: members of a structure lie where a compiler puts them") {
+  struct Like {
+    std::int8_t a;
+    double b;
+    std::int16_t c[3];
+    alignas(16) float d[4];  // float3 takes the place of four
+    std::uint8_t e;
+  };
+  ElementType type = structure(0);
+  for (const char* const member : {"char", "double", "short[3]", "float3", "uchar"})
+    CHECK(add_member(type, member));
+  end_members(type);
+  CHECK(type.size == sizeof(Like));
+  const std::vector<Lane> lanes = lanes_of(type);
+  std::vector<Bytes> places;
+  for (const Lane& lane : lanes) places.push_back(lane.at);
+  const Bytes c = offsetof(Like, c), d = offsetof(Like, d);
+  CHECK(places == std::vector<Bytes>{0, offsetof(Like, b), c, c + 2, c + 4, d, d + 4, d + 8,
+                                     offsetof(Like, e)});
+  CHECK(lanes[1].base == Base::f64);
+  for (const char* const wrong :
+       {"", "floot", "float[", "float[]", "float[0]", "float[2]x", "float[99999]", "half"})
+    CHECK_FALSE(add_member(type, wrong));
+  std::vector<std::byte> element(type.size);
+  for (std::size_t i = 0; i < lanes.size(); ++i)
+    put_number(lanes[i].base, Number::of(static_cast<std::int64_t>(i) + 1), &element[lanes[i].at]);
+  CHECK(text_at(type, element.data()) == "{1, 2, 3, 4, 5, 6, 7, 8, ..}");
+  // Bytes between members have no value.
+  std::vector<std::byte> other = element;
+  other[1] = std::byte{1};
+  CHECK_FALSE(first_difference(type, {}, element, other).has_value());
+  other[d] = std::byte{1};
+  CHECK(first_difference(type, {}, element, other).has_value());
+  CHECK_FALSE(first_difference(type, {.relative = 1e-3}, element, other).has_value());
+}
+
 TEST_CASE("kernel: a launch by a global offset begins where the slice does") {
   const std::string start = start_with("[8, 'count * 2']\noffset = 'global_work_offset'");
   const Problem problem = problem_with("", 100, start);
-  const Grid grid = problem.grid(problem.stages[0], {10, 30});
+  const auto launch = [&](Slice slice) {
+    return problem.grid(problem.stages[0], problem.numbers(problem.stages[0], slice, 0));
+  };
+  const Grid grid = launch({10, 30}).value();
   CHECK(grid.offset == std::array<std::size_t, 3>{0, 20, 0});
   CHECK(grid.global == std::array<std::size_t, 3>{8, 40, 1});
   CHECK(grid.local == std::array<std::size_t, 3>{0, 0, 0});
   CHECK_FALSE(problem.args[0].rebased());
+  CHECK_FALSE(launch({10, 10}).has_value());
+}
+
+TEST_CASE("kernel: a launch of a range computes its items in a slice, with index 0 as its first") {
+  const Problem problem =
+      problem_with("", 100,
+                   start_with("['n - 1 - round', 'count * 2']\noffset = 'global_work_offset'\n"
+                              "range = ['round + 1', 'n - 1']\n[repeat]\nrounds = 99"));
+  const auto launch = [&](Slice slice, std::uint32_t round) {
+    return problem.grid(problem.stages[0], problem.numbers(problem.stages[0], slice, round));
+  };
+  const auto is = [&](Slice slice, std::uint32_t round, std::size_t columns, std::size_t offset,
+                      std::size_t size) {
+    const std::optional<Grid> grid = launch(slice, round);
+    return grid && grid->global == std::array<std::size_t, 3>{columns, size, 1} &&
+           grid->offset == std::array<std::size_t, 3>{0, offset, 0};
+  };
+  CHECK(is({0, 10}, 0, 99, 0, 18));
+  CHECK(is({10, 100}, 0, 99, 18, 178));
+  CHECK(is({0, 10}, 5, 94, 0, 8));
+  CHECK(is({10, 20}, 5, 94, 8, 20));
+  CHECK_FALSE(launch({0, 10}, 9).has_value());
+  CHECK_FALSE(launch({99, 100}, 0).has_value());
+  CHECK_FALSE(launch({0, 100}, 98).has_value());
+  CHECK(has(why([&] { launch({0, 100}, 99); }), "range is 100 to 99 in round 99"));
+}
+
+TEST_CASE("kernel: an array that is changed in place has its halo, and the pivot of the round") {
+  const Problem problem = problem_with(
+      "[[args]]\nname = 'a'\ntype = 'float'\nmap = { kind = 'halo', radius = [2, 3], pivot = "
+      "'50 + round' }\naccess = 'readwrite'\n",
+      100, start_with("['count']\noffset = 'global_work_offset'\n[repeat]\nrounds = 4"));
+  REQUIRE(problem.fields.size() == 1);
+  CHECK(problem.fields[0].in_place());
+  CHECK(problem.field_of(0) == nullptr);
+  CHECK(problem.field_of(1) == &problem.fields[0]);
+  const auto extents = [&](Slice slice, std::uint32_t round) {
+    return problem.extents(problem.args[1], slice, round);
+  };
+  CHECK(extents({10, 20}, 0) == std::vector<Slice>{{8, 23}, {50, 51}});
+  CHECK(extents({10, 20}, 2) == std::vector<Slice>{{8, 23}, {52, 53}});
+  CHECK(extents({50, 100}, 3) == std::vector<Slice>{{48, 100}});
+  CHECK(extents({0, 51}, 3) == std::vector<Slice>{{0, 54}});
 }
 
 TEST_CASE("kernel: kernels of a file are found by their names, whatever stands around them") {
@@ -527,8 +609,8 @@ TEST_CASE("kernel: of rounds, items beside a share wrap around where the array i
           "['count']\noffset = 'global_work_offset'\n[repeat]\nrounds = 4\nswap = ['in', 'out']"));
   CHECK(problem.rounds == 4);
   CHECK(shape_of(problem).rounds == 4);
-  REQUIRE(problem.swaps.size() == 1);
-  CHECK(problem.swap_of(0) == problem.swap_of(1));
+  REQUIRE(problem.fields.size() == 1);
+  CHECK(problem.field_of(0) == problem.field_of(1));
   const auto extents = [&](Slice slice) { return problem.extents(problem.args[1], slice); };
   CHECK(extents({10, 20}) == std::vector<Slice>{{8, 23}});
   CHECK(extents({1, 20}) == std::vector<Slice>{{0, 23}, {99, 100}});
