@@ -375,9 +375,8 @@ OptionSpec suite_option(const SuiteInfo& suite, const SuiteOption& own) {
   OptionSpec option{own.name, own.letter,      Kind::value,           value_name(own),
                     own.help, group_of(suite), in_plan | in_calibrate};
   option.suites = {suite.name};
-  if (own.kind == SuiteOption::Kind::list) option.kind = Kind::list;
-  if (own.kind == SuiteOption::Kind::flag) {
-    option.kind = Kind::flag;
+  if (own.kind == SuiteOption::Kind::flag || own.kind == SuiteOption::Kind::list) {
+    option.kind = own.kind == SuiteOption::Kind::flag ? Kind::flag : Kind::list;
     return option;
   }
   option.field.words = own.values;

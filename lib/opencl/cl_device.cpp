@@ -93,8 +93,18 @@ void ClDevice::upload(Buffer& to, Bytes offset, std::span<const std::byte> from)
       std::copy(from.begin(), from.end(), staged.begin());
       from = staged;
     }
-    queues_[0].enqueueWriteBuffer(memory_of(to), CL_FALSE, offset, from.size(), from.data(),
-                                  nullptr, &event);
+    if (const auto& pixels = static_cast<ClBuffer&>(to).pixels(); pixels[0] > 0) {
+      constexpr std::size_t origin[3] = {0, 0, 0};
+      cl_event made = nullptr;
+      const cl_int status =
+          clEnqueueWriteImage(queues_[0](), memory_of(to)(), CL_FALSE, origin, pixels.data(), 0, 0,
+                              from.data(), 0, nullptr, &made);
+      if (status != CL_SUCCESS) throw cl::Error(status, "clEnqueueWriteImage");
+      event = cl::Event(made);
+    } else {
+      queues_[0].enqueueWriteBuffer(memory_of(to), CL_FALSE, offset, from.size(), from.data(),
+                                    nullptr, &event);
+    }
     record(CommandKind::upload, std::move(event), {}, from.size());
   } catch (const cl::Error& error) {
     throw cl_failure("upload of " + std::to_string(from.size()) + " bytes to " + facts_.id,

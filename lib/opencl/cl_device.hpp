@@ -137,6 +137,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   std::unique_ptr<Kernel> foreign_kernel(const KernelSource& source, std::string_view entry,
                                          const std::string& options) override;
   std::unique_ptr<Buffer> part(Buffer& whole, Bytes offset, Bytes size) override;
+  std::unique_ptr<Buffer> image(const ImageShape& shape) override;
   std::optional<Nanos> try_out(const std::function<void(Stream&)>& commands) override;
   // Stream
   void upload(Buffer& to, Bytes offset, std::span<const std::byte> from) override;

@@ -256,6 +256,42 @@ std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {
   }
 }
 
+std::unique_ptr<Buffer> ClDevice::image(const ImageShape& shape) {
+  constexpr cl_channel_type types[] = {CL_SIGNED_INT8,   CL_SIGNED_INT16,   CL_SIGNED_INT32,
+                                       CL_UNSIGNED_INT8, CL_UNSIGNED_INT16, CL_UNSIGNED_INT32,
+                                       CL_HALF_FLOAT,    CL_FLOAT,          CL_SNORM_INT8,
+                                       CL_SNORM_INT16,   CL_UNORM_INT8,     CL_UNORM_INT16};
+  const cl_image_format format{static_cast<cl_channel_order>(shape.channels == 1   ? CL_R
+                                                             : shape.channels == 2 ? CL_RG
+                                                                                   : CL_RGBA),
+                               types[static_cast<std::size_t>(shape.number)]};
+  cl_image_desc size{};
+  size.image_type = CL_MEM_OBJECT_IMAGE2D;
+  size.image_width = shape.width;
+  size.image_height = shape.height;
+  const std::string what = "an image of " + std::to_string(shape.width) + " x " +
+                           std::to_string(shape.height) + " pixels on " + facts_.id + " " +
+                           facts_.name;
+  // An assertion of PoCL 3.1 would end the process when something is written to it.
+  if (is_pocl(facts_) && facts_.id.find('.') != std::string::npos)
+    throw Error(ErrorKind::unsupported,
+                what +
+                    ": PoCL has none on sub-devices; POCL_DEVICES=\"pthread pthread\" makes two "
+                    "devices");
+  make_room(shape.bytes());
+  const DriverCall inside(this);
+  cl_int status = CL_SUCCESS;
+  const cl_mem memory =
+      clCreateImage(context_(), CL_MEM_READ_ONLY, &format, &size, nullptr, &status);
+  if (status == CL_INVALID_OPERATION || status == CL_INVALID_IMAGE_SIZE ||
+      status == CL_IMAGE_FORMAT_NOT_SUPPORTED || status == CL_INVALID_IMAGE_FORMAT_DESCRIPTOR)
+    throw Error(ErrorKind::unsupported, what + ": the device has none of this format and size");
+  if (status != CL_SUCCESS) throw allocation_failure(what, status);
+  return std::make_unique<ClBuffer>(cl::Buffer(memory), shape.bytes(), state_, pool_.pool(),
+                                    ClMemoryOrigin::elsewhere,
+                                    std::array<std::size_t, 3>{shape.width, shape.height, 1});
+}
+
 Peer* ClDevice::peer() { return peer_; }
 
 std::unique_ptr<Buffer> ClDevice::adopt(cl::Buffer memory, Bytes size, bool counted) {

@@ -78,6 +78,10 @@ FORWARD(cl_int, clBuildProgram,
         a, b, c, d, e, f)
 FORWARD(cl_mem, clCreateBuffer, (cl_context a, cl_mem_flags b, size_t c, void* d, cl_int* e), a, b,
         c, d, e)
+FORWARD(cl_mem, clCreateImage,
+        (cl_context a, cl_mem_flags b, const cl_image_format* c, const cl_image_desc* d, void* e,
+         cl_int* f),
+        a, b, c, d, e, f)
 FORWARD(cl_mem, clCreateBufferWithProperties,
         (cl_context a, const cl_mem_properties* b, cl_mem_flags c, size_t d, void* e, cl_int* f), a,
         b, c, d, e, f)
@@ -140,6 +144,10 @@ FORWARD(cl_int, clEnqueueWriteBuffer,
         (cl_command_queue a, cl_mem b, cl_bool c, size_t d, size_t e, const void* f, cl_uint g,
          const cl_event* h, cl_event* i),
         a, b, c, d, e, f, g, h, i)
+FORWARD(cl_int, clEnqueueWriteImage,
+        (cl_command_queue a, cl_mem b, cl_bool c, const size_t* d, const size_t* e, size_t f,
+         size_t g, const void* h, cl_uint i, const cl_event* j, cl_event* k),
+        a, b, c, d, e, f, g, h, i, j, k)
 FORWARD(cl_int, clEnqueueWriteBufferRect,
         (cl_command_queue a, cl_mem b, cl_bool c, const size_t* d, const size_t* e, const size_t* f,
          size_t g, size_t h, size_t i, size_t j, const void* k, cl_uint l, const cl_event* m,

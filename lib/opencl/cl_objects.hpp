@@ -38,13 +38,15 @@ enum class ClMemoryOrigin { device, elsewhere, other_device };
 class ClBuffer final : public Buffer {
  public:
   ClBuffer(cl::Buffer memory, Bytes size, std::shared_ptr<ClDeviceState> device,
-           std::shared_ptr<ClMemoryPool> pool, ClMemoryOrigin origin)
+           std::shared_ptr<ClMemoryPool> pool, ClMemoryOrigin origin,
+           const std::array<std::size_t, 3>& pixels = {})
       : memory_(std::move(memory)),
         size_(size),
         counted_(origin == ClMemoryOrigin::other_device ? 0 : size),
         may_be_kept_(origin == ClMemoryOrigin::device),
         device_(std::move(device)),
-        pool_(std::move(pool)) {
+        pool_(std::move(pool)),
+        pixels_(pixels) {
     device_->memory.add(counted_);
     pool_->allocated += counted_;
   }
@@ -63,6 +65,8 @@ class ClBuffer final : public Buffer {
   }
   Bytes size() const override { return size_; }
   const cl::Buffer& memory() const { return memory_; }
+  // Returns the size of an image in pixels; all 0: it is none.
+  const std::array<std::size_t, 3>& pixels() const { return pixels_; }
 
  private:
   cl::Buffer memory_;
@@ -70,6 +74,7 @@ class ClBuffer final : public Buffer {
   bool may_be_kept_;
   std::shared_ptr<ClDeviceState> device_;
   std::shared_ptr<ClMemoryPool> pool_;
+  std::array<std::size_t, 3> pixels_;
 };
 
 class ClKernel final : public Kernel {

@@ -29,6 +29,17 @@ class Buffer {
   virtual Bytes size() const = 0;
 };
 
+// A read-only image for kernels: rows of `width` pixels of 1, 2 or 4 numbers. Kernels read the
+// normalised ones as numbers from 0 or -1 to 1.
+struct ImageShape {
+  enum class Number { i8, i16, i32, u8, u16, u32, f16, f32, i8_norm, i16_norm, u8_norm, u16_norm };
+  Number number = Number::f32;
+  unsigned channels = 4;
+  std::size_t width = 0, height = 0;
+  Bytes pixel = 0;  // size of one
+  Bytes bytes() const { return width * height * pixel; }
+};
+
 // One parameter of a kernel, as its compiler reports it. `type` is as in the source, "float*" for a
 // pointer; `name` may be empty.
 struct KernelParameter {
@@ -215,6 +226,9 @@ class DeviceResources {
   // which must not outlive the whole. If parts overlap, the one made last must be freed first
   // (suites/kernel/parts.hpp says why).
   virtual std::unique_ptr<Buffer> part(Buffer& whole, Bytes offset, Bytes size);
+  // Returns an image, which only uploads of the whole may write. Throws Error(unsupported) if the
+  // device has none of this format and size.
+  virtual std::unique_ptr<Buffer> image(const ImageShape& shape);
   // Enqueues `commands` on the device, waits for them and returns how long its kernels took: to
   // check that kernels work, and to find the fastest of several. Returns nothing if commands
   // cannot be run at set-up. Throws Error(device), Error(timeout).
@@ -228,6 +242,10 @@ inline std::unique_ptr<Kernel> DeviceResources::foreign_kernel(const KernelSourc
                                                                std::string_view,
                                                                const std::string&) {
   throw Error(ErrorKind::unsupported, "this device builds no kernels but its own: " + source.name);
+}
+
+inline std::unique_ptr<Buffer> DeviceResources::image(const ImageShape&) {
+  throw Error(ErrorKind::unsupported, "this device has no images");
 }
 
 inline std::unique_ptr<Buffer> DeviceResources::part(Buffer&, Bytes, Bytes) {

@@ -113,15 +113,31 @@ void read_combination(Table& map, ArgumentText& argument) {
   tolerance->finish();
 }
 
+// Reads the shape of an image, whose pixels have the argument's type.
+void read_image(Table& map, ArgumentText& argument) {
+  argument.width = map.expression("width");
+  argument.height = map.expression("height");
+  argument.normalized = map.flag("normalized");
+  const ElementType& type = argument.type;
+  const Bytes lane = type.base == Base::none ? 8 : type.lane();
+  const bool is_pixel = lane <= 4 && (type.lanes == 1 || type.lanes == 2 || type.lanes == 4);
+  if (!is_pixel)
+    map.refuse("kind", "is image, of " + type.name +
+                           "; expected: one, two or four numbers of at most 32 bits, such as float "
+                           "or uchar4");
+  if (argument.normalized && (type.is_float() || lane == 4))
+    map.refuse("normalized", "is for integers of 8 and 16 bits");
+}
+
 // Reads `map = "split"`, or a table with its `kind`.
 void read_map(Table& table, ArgumentText& argument) {
-  const std::vector<std::string> kinds{"split",  "replicate", "halo",   "slice", "fixed",
-                                       "ragged", "reduce",    "append", "flag",  "local"};
+  const std::vector<std::string> kinds{"split",  "replicate", "halo",  "slice", "fixed", "ragged",
+                                       "reduce", "append",    "image", "flag",  "local"};
   const nlohmann::json object = table.of_kind("map");
   if (object.is_null())
     table.refuse("map",
                  "is missing; expected: split, replicate, halo, slice, fixed, ragged, reduce, "
-                 "append, flag, local");
+                 "append, image, flag, local");
   Table map(object, table.at("map"));
   if (!map.has("kind")) map.refuse("kind", "is missing");
   argument.map = static_cast<MapKind>(map.choice("kind", kinds, 0));
@@ -146,13 +162,18 @@ void read_map(Table& table, ArgumentText& argument) {
     case MapKind::append:
       argument.counter = map.text("counter");
       break;
+    case MapKind::image:
+      read_image(map, argument);
+      break;
     case MapKind::reduce:
       read_combination(map, argument);
       break;
     default:
       break;
   }
-  if (argument.map != MapKind::local && argument.map != MapKind::flag && map.has("address")) {
+  const bool has_address = argument.map != MapKind::local && argument.map != MapKind::flag &&
+                           argument.map != MapKind::image;
+  if (has_address && map.has("address")) {
     argument.address = map.text("address");
     map.choice("address", {"rebased", "whole"}, 0);
   }
@@ -207,10 +228,15 @@ ElementType read_type(Table& table, std::vector<std::string>* values = nullptr) 
       table.refuse("bytes", "or fields is needed with type struct; expected: 1 to 65536 bytes");
     return structure(bytes);
   }
+  if (name.find("image2d") != std::string::npos)
+    table.refuse("type", "is " + in_quotes(name) +
+                             "; expected: that of a pixel, such as float4, and map = { kind = "
+                             "\"image\", width = .., height = .. }");
   for (const char* unknown : {"image", "sampler", "svm", "pipe"}) {
     if (name.find(unknown) != std::string::npos)
       table.refuse("type", "is " + in_quotes(name) +
-                               ": images, samplers, pipes and shared virtual memory are not split");
+                               ": no images but image2d_t are taken, and no samplers, pipes and "
+                               "shared virtual memory");
   }
   const auto type = element_type(name);
   if (!type) {

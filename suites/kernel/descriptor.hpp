@@ -23,6 +23,7 @@ enum class MapKind {
   ragged,
   reduce,
   append,
+  image,
   flag,
   local,
   scalar
@@ -72,12 +73,13 @@ struct ArgumentText {
   Access access = Access::read;
   std::vector<std::string> members;  // values of a structure's numbers that is a scalar
   std::string per_item = "1", before = "0", after = "0", size, start, length, scalar, offsets,
-              counter, pivot;
+              counter, pivot, width, height;
   Edge edge = Edge::none;
   Reduction op = Reduction::add;
   CombinationText combine;
   std::string address;  // empty: the launch's
   Fill fill;
+  bool normalized = false;         // kernels read an image's integers as numbers up to 1
   bool sparse = false;             // the kernel leaves elements of the output unwritten
   std::filesystem::path expected;  // file with the expected contents of an output
 };

@@ -15,8 +15,13 @@ Bytes with_zones(Bytes size) { return kAlignment + aligned(size) + kAlignment; }
 
 bool in_slots(const Argument& one, Mode mode) { return mode == Mode::end_to_end && one.rebased(); }
 
+bool is_whole_everywhere(const Argument& one) {
+  return one.map == MapKind::replicate || one.map == MapKind::image;
+}
+
 Bytes array_bytes(const Problem& problem, const Argument& one, Mode mode, Items fits) {
   if (!one.is_array()) return 0;
+  if (one.image) return one.bytes();
   if (one.accumulates()) return with_zones(one.stride() * problem.blocks());
   const Items held = in_slots(one, mode) ? fits : problem.items;
   return with_zones(slice_bytes(problem, one, {0, held}));
@@ -72,6 +77,10 @@ void KernelProgram::allocate(Items fits) {
     const Argument& one = problem_.args[a];
     if (!one.is_array() || problem_.field_of(a) != nullptr) continue;
     Array& array = arrays_[a];
+    if (one.image) {
+      array.memory[0] = device_.image(*one.image);
+      continue;
+    }
     array.slots = in_slots(one, mode_);
     array.of = {0, array.slots ? fits : problem_.items};
     const Bytes bytes = array_bytes(problem_, one, mode_, fits);
@@ -87,7 +96,7 @@ void KernelProgram::allocate(Items fits) {
   device_.try_out([&](Stream& stream) {
     for (std::size_t a = 0; a < arrays_.size(); ++a) {
       for (const auto& memory : arrays_[a].memory) {
-        if (!memory) continue;
+        if (!memory || problem_.args[a].image) continue;
         stream.upload(*memory, 0, std::span(zones_[a]).first(kAlignment));
         stream.upload(*memory, memory->size() - kAlignment, std::span(zones_[a]).last(kAlignment));
       }
@@ -121,10 +130,15 @@ void KernelProgram::load(Stream& stream) {
     if (one.by_item() || one.map == MapKind::slice) {
       upload(a, {0, problem_.items}, arrays_[a], 0, stream);
     } else {  // everything, since slices may need any range
-      stream.upload(*arrays_[a].memory[0], kAlignment,
-                    workload_.memory().subspan(one.host, one.bytes()));
+      upload_whole(a, stream);
     }
   }
+}
+
+void KernelProgram::upload_whole(std::size_t argument, Stream& stream) {
+  const Argument& one = problem_.args[argument];
+  stream.upload(*arrays_[argument].memory[0], one.image ? 0 : kAlignment,
+                workload_.memory().subspan(one.host, one.bytes()));
 }
 
 void KernelProgram::prepare(Stream& stream) {
@@ -134,8 +148,7 @@ void KernelProgram::prepare(Stream& stream) {
   sample_ = workload_.sample();
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (one.map == MapKind::replicate && is_end_to_end())
-      upload(a, {0, problem_.items}, arrays_[a], 0, stream);
+    if (is_whole_everywhere(one) && is_end_to_end()) upload_whole(a, stream);
     if (one.map != MapKind::reduce) continue;
     for (Items block = 0; block < problem_.blocks(); ++block)
       put_identity(one, std::span(arrays_[a].sums).subspan(block * one.stride(), one.bytes()));
@@ -151,6 +164,7 @@ Buffer* KernelProgram::part(std::size_t argument, unsigned slot, Bytes offset, B
 Buffer* KernelProgram::given(std::size_t argument, const Slice& slice, unsigned slot) {
   const Argument& one = problem_.args[argument];
   if (!one.is_array()) return nullptr;
+  if (one.image) return arrays_[argument].memory[0].get();
   const Array& array = arrays_[argument];
   if (one.accumulates()) {
     return part(argument, 0, problem_.block > 0 ? slice.begin / problem_.block * one.stride() : 0,
@@ -165,7 +179,7 @@ void KernelProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
     if (problem_.field_of(a) != nullptr) continue;
-    const bool each_time = is_end_to_end() && one.map != MapKind::replicate;
+    const bool each_time = is_end_to_end() && !is_whole_everywhere(one);
     // Restores the initial contents that a kernel changes, in every mode.
     if (one.is_input() && (each_time || one.access == Access::readwrite))
       upload(a, slice, arrays_[a], arrays_[a].slots ? slot : 0, stream);
@@ -295,7 +309,7 @@ Completion KernelProgram::publish(Stream& stream) {
     if (!is_end_to_end()) {
       for (const Slice& slice : done_) download(a, slice, 0, stream);
     }
-    if (!arrays_[a].memory[0]) continue;
+    if (!arrays_[a].memory[0] || problem_.args[a].image) continue;
     stream.download(*arrays_[a].memory[0], 0, std::span(zones_[a]).first(kAlignment));
     stream.download(*arrays_[a].memory[0], arrays_[a].memory[0]->size() - kAlignment,
                     std::span(zones_[a]).last(kAlignment));

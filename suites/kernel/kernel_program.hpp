@@ -54,6 +54,7 @@ class KernelProgram final : public DeviceProgram, public IterativeProgram, publi
   void allocate(Items fits);
   void upload(std::size_t argument, const Slice& slice, Array& array, unsigned slot,
               Stream& stream);
+  void upload_whole(std::size_t argument, Stream& stream);
   void download(std::size_t argument, const Slice& slice, unsigned slot, Stream& stream);
   void bring_result(const Slice& slice, Stream& stream);
   Buffer* part(std::size_t argument, unsigned slot, Bytes offset, Bytes size);

@@ -106,10 +106,16 @@ void Launches::check_parameters(const Stage& stage, const std::vector<KernelPara
       throw Error(ErrorKind::input,
                   fmt::format("{}: argument {} ({}) {}", who, i, in_quotes(one.name), why));
     };
+    const bool is_image = has.type.starts_with("image2d_t");
     for (const char* unknown : {"image", "sampler", "pipe"}) {
-      if (has.type.starts_with(unknown))
-        refuse(fmt::format("is of type {}, which is not split", has.type));
+      if (has.type.starts_with(unknown) && !is_image)
+        refuse(fmt::format("is of type {}, which is not taken", has.type));
     }
+    if (is_image != (one.map == MapKind::image))
+      refuse(fmt::format("{}; the kernel's {} is {}",
+                         one.map == MapKind::image ? "is an image" : "is none",
+                         has.name.empty() ? "parameter" : has.name, has.type));
+    if (is_image) continue;
     using Space = KernelParameter::Space;
     const bool matches = one.map == MapKind::scalar ? has.space == Space::value
                          : one.map == MapKind::local
@@ -145,9 +151,9 @@ void Launches::check_parameters(const Stage& stage, const std::vector<KernelPara
 void Launches::check_structure(const Argument& one, const KernelParameter& has,
                                DeviceResources& device, const KernelSource& source) const {
   const std::string type = type_without_pointer(has.type);
-  if (one.type.base != Base::none || one.map == MapKind::local || type.empty() ||
-      element_type(type))
-    return;
+  // Numbers may describe arrays of structures.
+  const bool may_differ = one.type.base != Base::none && one.map != MapKind::scalar;
+  if (may_differ || one.map == MapKind::local || type.empty() || element_type(type)) return;
   std::uint64_t size = 0;
   try {
     const auto kernel = device.foreign_kernel(
@@ -166,9 +172,10 @@ void Launches::check_structure(const Argument& one, const KernelParameter& has,
     if (error.kind() != ErrorKind::unsupported) throw;
   }
   if (size != 0 && size != one.type.size)
-    throw Error(ErrorKind::input,
-                fmt::format("{}.bytes: a struct has {} bytes, and {} of the kernel {} on device {}",
-                            one.where, one.type.size, type, size, device.traits().id));
+    throw Error(
+        ErrorKind::input,
+        fmt::format("{}.type: {} has {} bytes, and the kernel's {} has {} on device {}", one.where,
+                    one.type.name, one.type.size, type, size, device.traits().id));
 }
 
 void Launches::check_combination(const Argument& one,

@@ -114,6 +114,7 @@ std::vector<Move> input_moves(const Problem& problem, std::span<const std::byte>
       break;
     }
     case MapKind::replicate:
+    case MapKind::image:
       elements(0, static_cast<double>(one.elements));
       break;
     default:

@@ -178,6 +178,40 @@ class Reader {
                          name_of(base)));
   }
 
+  ImageShape image(const Argument& one, const ArgumentText& text) {
+    using Number = ImageShape::Number;
+    const std::uint64_t width = count(one.where + ".map.width", text.width),
+                        height = count(one.where + ".map.height", text.height);
+    if (width == 0 || height == 0) refuse(one.where + ".map", "has no pixels");
+    Number number = Number::f32;
+    switch (one.type.base) {
+      case Base::i8:
+        number = text.normalized ? Number::i8_norm : Number::i8;
+        break;
+      case Base::u8:
+        number = text.normalized ? Number::u8_norm : Number::u8;
+        break;
+      case Base::i16:
+        number = text.normalized ? Number::i16_norm : Number::i16;
+        break;
+      case Base::u16:
+        number = text.normalized ? Number::u16_norm : Number::u16;
+        break;
+      case Base::i32:
+        number = Number::i32;
+        break;
+      case Base::u32:
+        number = Number::u32;
+        break;
+      case Base::f16:
+        number = Number::f16;
+        break;
+      default:
+        break;
+    }
+    return {number, one.type.lanes, width, height, one.type.size};
+  }
+
   Argument argument(const ArgumentText& text) {
     Argument one;
     one.name = text.name;
@@ -218,6 +252,11 @@ class Reader {
       case MapKind::local:
         one.local = Expression(one.where + ".bytes", text.size, names_);
         if (one.local.count() == 0) refuse(one.where + ".bytes", "is 0; expected: 1 or more");
+        return one;
+      case MapKind::image:
+        one.image = image(one, text);
+        one.elements = elements_of(one, one.image->width, one.image->height);
+        one.address = Address::whole;
         return one;
       case MapKind::flag:
         one.elements = 1;

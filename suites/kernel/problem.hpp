@@ -35,6 +35,7 @@ struct Argument {
   std::uint64_t per_item = 0;           // elements; for MapKind::slice: elements per row
   std::uint64_t before = 0, after = 0;  // halo items on both sides of a slice
   std::uint64_t elements = 0;           // elements of the whole array; 0: no array (scalar, local)
+  std::optional<ImageShape> image;      // MapKind::image
   std::uint64_t rows = 1;               // MapKind::slice: each row of the array has all items
   // Offsets in host memory of the initial contents and of the result.
   Bytes host = 0, result = 0;

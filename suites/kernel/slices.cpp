@@ -107,7 +107,7 @@ Shape shape_of(const Problem& problem) {
     const auto bytes = static_cast<double>(one.bytes());
     if (one.is_input()) {
       shape.bytes_in += one.bytes();
-      if (one.map == MapKind::replicate) {
+      if (one.map == MapKind::replicate || one.map == MapKind::image) {
         shape.cost.replicated += one.bytes();
       } else {
         shape.cost.in_bytes += bytes / items;

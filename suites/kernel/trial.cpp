@@ -85,6 +85,10 @@ std::optional<Difference> first_difference(const ElementType& type, const Tolera
 
 Trial::Image Trial::image_of(std::size_t argument, const Slice& slice, std::byte poison) const {
   const Argument& one = problem_.args[argument];
+  if (one.image) {
+    const std::span<const std::byte> pixels = inputs_.subspan(one.host, one.bytes());
+    return {{pixels.begin(), pixels.end()}, 0};
+  }
   const Bytes size = slice_bytes(problem_, one, slice);
   Image image;
   if (problem_.guards == Guards::exact) {
@@ -198,7 +202,9 @@ Trial::Given Trial::give(const Slice& slice, std::vector<Image> images) {
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {
     Image& image = images[a];
     std::unique_ptr<Buffer> buffer, part;
-    if (const Argument& one = problem_.args[a]; one.is_array()) {
+    if (const Argument& one = problem_.args[a]; one.image) {
+      part = device_.image(*one.image);
+    } else if (one.is_array()) {
       buffer = device_.allocate(image.bytes.size());
       part =
           device_.part(*buffer, image.zero, std::max<Bytes>(slice_bytes(problem_, one, slice), 1));
@@ -208,6 +214,13 @@ Trial::Given Trial::give(const Slice& slice, std::vector<Image> images) {
     given.parts.push_back(std::move(part));
   }
   return given;
+}
+
+void Trial::upload(const Given& given, Stream& stream) const {
+  for (std::size_t a = 0; a < given.images.size(); ++a) {
+    Buffer* const to = (given.whole[a] ? given.whole : given.parts)[a].get();
+    if (to != nullptr) stream.upload(*to, 0, given.images[a].bytes);
+  }
 }
 
 bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& images) {
@@ -252,9 +265,7 @@ bool Trial::run(const Slice& slice, std::uint32_t first, std::uint32_t end,
   const auto &whole = given.whole, &parts = given.parts;
   const CrashNote note(crash_of(slice));
   const auto took = device_.try_out([&](Stream& stream) {
-    for (std::size_t a = 0; a < images.size(); ++a) {
-      if (whole[a]) stream.upload(*whole[a], 0, images[a].bytes);
-    }
+    upload(given, stream);
     for (std::uint32_t level = first; level < end; ++level)
       launches_.launch_level(
           level, slice, 0, [&](std::size_t a) { return parts[a].get(); }, stream);
@@ -296,17 +307,7 @@ Results Trial::all_rounds(std::byte poison) {
   const Slice slice{0, problem_.items};
   const CrashNote note(crash_of(slice));
   Given given = give(slice, images_of(slice, poison));
-  const auto each = [&](const auto& transfer) {
-    return device_.try_out([&](Stream& stream) {
-      for (std::size_t a = 0; a < given.images.size(); ++a) {
-        if (given.whole[a]) transfer(stream, *given.whole[a], given.images[a].bytes);
-      }
-    });
-  };
-  if (!each([](Stream& stream, Buffer& buffer, std::vector<std::byte>& bytes) {
-        stream.upload(buffer, 0, bytes);
-      }))
-    return {};
+  if (!device_.try_out([&](Stream& stream) { upload(given, stream); })) return {};
   std::uint32_t done = 0;
   std::uint32_t flag = 1;  // any value but 0: there is another round
   while (done < problem_.rounds && flag != 0) {
@@ -329,8 +330,10 @@ Results Trial::all_rounds(std::byte poison) {
       stream.upload(*given.parts[*problem_.flag], 0, std::as_bytes(std::span(&zero, 1)));
     });
   }
-  each([](Stream& stream, Buffer& buffer, std::vector<std::byte>& bytes) {
-    stream.download(buffer, 0, bytes);
+  device_.try_out([&](Stream& stream) {
+    for (std::size_t a = 0; a < given.images.size(); ++a) {
+      if (given.whole[a]) stream.download(*given.whole[a], 0, given.images[a].bytes);
+    }
   });
   // After an even number of rounds, the last output is in the input's buffer.
   for (const Field& field : problem_.fields) {

@@ -57,13 +57,14 @@ class Trial {
     std::vector<std::map<Items, std::vector<std::byte>>> partials;
   };
   // Buffers of a slice, one per argument: with the poison around (`whole`), and the part that the
-  // kernel gets.
+  // kernel gets. An image has no poison around, and is only the part.
   struct Given {
     std::vector<Image> images;
     std::vector<std::unique_ptr<Buffer>> whole, parts;
   };
   std::vector<Image> images_of(const Slice& slice, std::byte poison) const;
   Given give(const Slice& slice, std::vector<Image> images);
+  void upload(const Given& given, Stream& stream) const;
   // Runs levels [first, end) of one slice, which replaces its images; returns false if the device
   // cannot be tried. Throws Error(input) for an argument that is written outside of its map.
   bool run(const Slice& slice, std::uint32_t first, std::uint32_t end, std::vector<Image>& images);

@@ -15,9 +15,11 @@ from binary import Case, THOROUGH
 KERNELS = binary.ROOT / "tests" / "kernels"
 NAMES = sorted(file.stem for file in KERNELS.glob("*.toml"))
 # Kernels of the quick tier, and their options.
-QUICK = ("stencil2d", "fdtd2d", "gaussian", "bfs", "nbody", "convolution")
+QUICK = ("stencil2d", "fdtd2d", "gaussian", "bfs", "nbody", "convolution", "rotate")
 MORE = {"convolution": ("-D", "PER_ITEM=4", "--set", "per_item=4")}
 FEW = ("-q", "-n", 1, "--warmup", 0, "--force", "--mode", "resident")
+IMAGES = ("rotate",)  # PoCL has no images on sub-devices
+TWO = {"POCL_DEVICES": "pthread pthread"}
 THREE = {"POCL_DEVICES": "pthread pthread pthread"}
 # Mistakes of descriptors that the trial of slices finds: the kernel, the change, and parts of the
 # message.
@@ -33,11 +35,14 @@ MISTAKES = {
                       'fill = { kind = "uniform", min'), ("the result depends on the split",)),
     "a range that begins one item too early":
         ("stencil3d", ("[1, ", "[0, "), ('"out"',)),
+    "an array for an image":
+        ("rotate", ('map = { kind = "image", width = "width", height = "n", normalized = true }',
+                    'map = "replicate"\nsize = "width * n"'), ('"picture"', "image2d_t")),
     "a structure of another size":
         ("nbody", ('"uint n", "float 0.05"', '"uint n"'), ("has 8 bytes", "12")),
     "a number for a structure":
         ("nbody", ('type = "struct"\nfields = ["float 0.01 / (round + 1)", "uint n", "float 0.05"]',
-                   'type = "float"\nscalar = 1'), ('"given"', "array")),
+                   'type = "float"\nscalar = 1'), ("float has 4 bytes", "12")),
     "an output in part that begins with nothing":
         ("stencil2d", ('access = "readwrite"\nfill = { kind = "copy", of = "now" }',
                        'access = "write"'), ('"next"', "not written")),
@@ -76,7 +81,8 @@ class Kernels(Case):
             with self.subTest(name):
                 file = KERNELS / f"{name}.toml"
                 more = (*size_of(file), *MORE.get(name, ()))
-                runs = self.run_kernel(file, *binary.DEVICES, "-s", "single,equal", *more)
+                two = (three, TWO) if name in IMAGES and has_three else (binary.DEVICES, {})
+                runs = self.run_kernel(file, *two[0], "-s", "single,equal", *more, env=two[1])
                 self.assertEqual(len(runs[-1]["devices"]), binary.DEVICE_COUNT)
                 if has_three and THOROUGH:
                     runs += self.run_kernel(file, *three, "-s", "equal", *more, env=THREE)

@@ -168,4 +168,20 @@ def nw():
     near("score", made, score, 0)
 
 
+def rotate():
+    width, cosine, sine = int(NUMBERS[0]), *np.float32(NUMBERS[1:])
+    picture, made = read(0, np.uint8).reshape(-1, width, 4), read(1).reshape(-1, width, 4)
+    half, height = np.float32(0.5), len(picture)
+    y, x = np.indices((height, width)).astype(np.float32)
+    dx, dy = x + half - half * width, y + half - half * np.float32(height)
+    from_x = np.floor(cosine * dx + sine * dy + half * width)
+    from_y = np.floor(cosine * dy - sine * dx + half * np.float32(height))
+    expected = picture[np.clip(from_y, 0, height - 1).astype(int),
+                       np.clip(from_x, 0, width - 1).astype(int)] / 255
+    # Pixels at a boundary between two may be either.
+    wrong = (np.abs(made - expected) > 1e-5).any(axis=2)
+    if wrong.mean() > 0.02:
+        sys.exit(f"{wrong.sum()} of {wrong.size} pixels are wrong")
+
+
 globals()[sys.argv[1]]()
