@@ -244,9 +244,10 @@ void KernelWorkload::try_once(const std::string& id, DeviceResources& device, La
     expected_ = std::move(expected);
   }
   if (expected_.empty() || problem_.guards == Guards::off || tried_.contains(id)) return;
-  slices_tried_ = std::max(slices_tried_, first_round_.empty()
-                                              ? trial.compare_cuts(expected_, unwritten_)
-                                              : trial.compare_cuts(first_round_, first_unwritten_));
+  const std::size_t slices = first_round_.empty()
+                                 ? trial.compare_cuts(expected_, unwritten_)
+                                 : trial.compare_cuts(first_round_, first_unwritten_);
+  slices_tried_ = std::max(slices_tried_, slices);
   tried_.insert(id);
   if (problem_.granularity >= problem_.items && tried_.size() == 1)
     doubts_.push_back(

@@ -152,6 +152,9 @@ class Draft {
     std::erase(type, '*');
     auto known = element_type(type);
     if (!known) known = element_type(type_behind(source_, type));
+    if (type == "image2d_t")
+      return text + ask("type", "that of a pixel, such as \"float4\" or \"uchar4\"") +
+             ask("map", "{ kind = \"image\", width = WIDTH, height = HEIGHT }");
     refuse_unsupported(one, name, type, known);
     if (one.type.empty()) {
       text += ask("type", "the parameter's type, such as \"float\"");
@@ -228,8 +231,8 @@ class Draft {
     for (const char* const word : {"image", "sampler", "pipe", "event_t", "queue_t"}) {
       if (type.find(word) != std::string::npos && !known)
         refuse(
-            "descriptors have no images, samplers, pipes and events; expected: buffers, numbers, "
-            "local memory");
+            "descriptors have no images but image2d_t, and no samplers, pipes and events as "
+            "parameters");
     }
     if (one.space != KernelParameter::Space::value || type.empty()) return;
     if (!known || known->base == Base::f16)

@@ -53,9 +53,9 @@ struct Function {
 };
 
 // Words with positions outside of them empty.
-class CodeReader {
+class Tokens {
  public:
-  explicit CodeReader(const Words& words) : words_(words) {}
+  explicit Tokens(const Words& words) : words_(words) {}
   const std::string& at(std::size_t i) const {
     static const std::string none;
     return i < words_.size() ? words_[i] : none;
@@ -93,7 +93,7 @@ bool is_name(const std::string& word) {
 
 // Finds the definition of a function; its head begins at the end of what is before it.
 std::optional<Function> function_in(const Words& words, const std::string& name) {
-  const CodeReader read(words);
+  const Tokens read(words);
   for (std::size_t i = 0; i + 1 < words.size(); ++i) {
     if (words[i] != name || !read.is(i + 1, "(")) continue;
     std::size_t open = read.closing(i + 1) + 1;
@@ -113,7 +113,7 @@ std::optional<Function> function_in(const Words& words, const std::string& name)
 }
 
 // Returns the argument number that `place` is in, of the call whose bracket is at `open`.
-std::size_t argument_number(const CodeReader& read, std::size_t open, std::size_t place) {
+std::size_t argument_number(const Tokens& read, std::size_t open, std::size_t place) {
   std::size_t number = 0;
   for (std::size_t i = open + 1; i < place; ++i) {
     if (read.is(i, "(") || read.is(i, "[")) {
@@ -129,7 +129,7 @@ std::size_t argument_number(const CodeReader& read, std::size_t open, std::size_
 bool takes_const(const Words& words, const std::string& name, std::size_t number) {
   const auto function = function_in(words, name);
   if (!function) return false;
-  const CodeReader read(function->words);
+  const Tokens read(function->words);
   const std::size_t open = function->parameters - 1, end = read.closing(open);
   for (std::size_t i = open + 1; i < end; ++i) {
     if (read.is(i, "const") && argument_number(read, open, i) == number) return true;
@@ -357,7 +357,7 @@ class Look {
 
   const Words& text_;
   const Function& kernel_;
-  const CodeReader read_;
+  const Tokens read_;
   KernelLook look_;
 };
 
@@ -394,7 +394,7 @@ KernelLook look_at(const std::string& text, const std::string& entry, const Word
 
 std::string type_behind(const std::string& text, const std::string& name) {
   const Words words = words_of(without_comments(text));
-  const CodeReader read(words);
+  const Tokens read(words);
   for (std::size_t i = 0; i < words.size(); ++i) {
     if (words[i] != "typedef") continue;
     std::size_t end = i;

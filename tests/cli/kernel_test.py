@@ -584,8 +584,16 @@ class Runs(Kernel):
         self.assertEqual(args["hits"]["map"], {"kind": "reduce", "op": "add"})
         self.run_kernel("k.toml", "-s", "equal", devices=binary.ONE_DEVICE)
 
+    def test_init_asks_for_the_shape_of_an_image(self):
+        made = self.init("__kernel void k(__read_only image2d_t p, __global float* z) {\n"
+                         "  const int i = get_global_id(0);\n"
+                         "  z[i] = read_imagef(p, (int2)(i % 8, i / 8)).x;\n}\n",
+                         [("n", 64), ("type", '"float"'),
+                          ("map", '{ kind = "image", width = 8, height = 8 }')])
+        self.assertEqual([one["name"] for one in made["args"]], ["p", "z"])
+
     def test_init_refuses_what_run_would_and_quotes_the_compiler_once(self):
-        for parameter, words in (("__read_only image2d_t p", ('"p"', "image2d_t")),
+        for parameter, words in (("__read_only image3d_t p", ('"p"', "image3d_t")),
                                  ("s p", ('"p"', "by value")),
                                  ("__global float* p, int n", ("undeclared", "--options", "-DNAME=VALUE"))):
             (self.folder / "k.cl").write_text(
