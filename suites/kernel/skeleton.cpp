@@ -203,7 +203,9 @@ class Draft {
   // Numbers by default; a structure has no numbers.
   static std::string fill(const std::optional<ElementType>& known) {
     return known ? ""
-                 : ask("fill", "{ kind = \"file\", path = \"FILE\" }, its raw bytes, or \"zero\"");
+                 : ask("fill",
+                       "{ kind = \"file\", path = \"FILE\" }, its raw bytes, or \"zero\"; with "
+                       "fields = [\"float\", ..], the types of its members, also \"uniform\"");
   }
 
   std::string scalar(const std::string& name) {
