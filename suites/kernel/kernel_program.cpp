@@ -11,7 +11,9 @@ namespace {
 
 constexpr std::byte kCanary{0xa5};  // contents of the zones before and after each array
 
-Bytes with_zones(Bytes size) { return kAlignment + aligned(size) + kAlignment; }
+Bytes with_zones(const Problem& problem, Bytes size) {
+  return round_up(size, problem.alignment) + 2 * problem.alignment;
+}
 
 bool in_slots(const Argument& one, Mode mode) { return mode == Mode::end_to_end && one.rebased(); }
 
@@ -22,9 +24,9 @@ bool is_whole_everywhere(const Argument& one) {
 Bytes array_bytes(const Problem& problem, const Argument& one, Mode mode, Items fits) {
   if (!one.is_array()) return 0;
   if (one.image) return one.bytes();
-  if (one.accumulates()) return with_zones(one.stride() * problem.blocks());
+  if (one.accumulates()) return with_zones(problem, one.stride() * problem.blocks());
   const Items held = in_slots(one, mode) ? fits : problem.items;
-  return with_zones(slice_bytes(problem, one, {0, held}));
+  return with_zones(problem, slice_bytes(problem, one, {0, held}));
 }
 
 }  // namespace
@@ -58,11 +60,11 @@ KernelProgram::KernelProgram(KernelWorkload& workload, DeviceResources& device, 
       mode_(mode),
       launches_(problem_, device),
       parts_(device) {
-  if (device.traits().buffer_alignment > kAlignment) {
+  if (device.traits().buffer_alignment > problem_.alignment) {
     throw Error(
         ErrorKind::unsupported,
         fmt::format("parts of buffers begin at multiples of {} bytes on device {}; known is {}",
-                    device.traits().buffer_alignment, id_, kAlignment));
+                    device.traits().buffer_alignment, id_, problem_.alignment));
   }
   workload_.try_on(device, launches_, fits);
   if (problem_.rounds > 0) states_.emplace(workload_, device, launches_);
@@ -84,10 +86,10 @@ void KernelProgram::allocate(Items fits) {
     array.slots = in_slots(one, mode_);
     array.of = {0, array.slots ? fits : problem_.items};
     const Bytes bytes = array_bytes(problem_, one, mode_, fits);
-    array.size = bytes - 2 * kAlignment;
+    array.size = bytes - 2 * problem_.alignment;
     for (unsigned slot = 0; slot < (array.slots ? 2U : 1U); ++slot)
       array.memory[slot] = device_.allocate(bytes);
-    zones_[a].assign(2 * kAlignment, kCanary);
+    zones_[a].assign(2 * problem_.alignment, kCanary);
     if (one.accumulates()) {
       combines_ = true;
       array.sums.resize(one.stride() * problem_.blocks());
@@ -97,8 +99,9 @@ void KernelProgram::allocate(Items fits) {
     for (std::size_t a = 0; a < arrays_.size(); ++a) {
       for (const auto& memory : arrays_[a].memory) {
         if (!memory || problem_.args[a].image) continue;
-        stream.upload(*memory, 0, std::span(zones_[a]).first(kAlignment));
-        stream.upload(*memory, memory->size() - kAlignment, std::span(zones_[a]).last(kAlignment));
+        stream.upload(*memory, 0, std::span(zones_[a]).first(problem_.alignment));
+        stream.upload(*memory, memory->size() - problem_.alignment,
+                      std::span(zones_[a]).last(problem_.alignment));
       }
     }
   });
@@ -110,7 +113,7 @@ void KernelProgram::upload(std::size_t argument, const Slice& slice, Array& arra
   const std::byte* const host = workload_.memory().data() + one.host;
   // Offset of this slice's index 0. A slot begins with its slice; other arrays begin with the first
   // item, and neighbouring slices may use the bytes around.
-  const Bytes zero = kAlignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
+  const Bytes zero = problem_.alignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
   for (const Move& move : input_moves(problem_, workload_.memory(), argument, slice)) {
     const std::byte* const from = move.zeros ? workload_.zeros(move.length) : host + move.host;
     if (move.count == 1) {
@@ -137,7 +140,7 @@ void KernelProgram::load(Stream& stream) {
 
 void KernelProgram::upload_whole(std::size_t argument, Stream& stream) {
   const Argument& one = problem_.args[argument];
-  stream.upload(*arrays_[argument].memory[0], one.image ? 0 : kAlignment,
+  stream.upload(*arrays_[argument].memory[0], one.image ? 0 : problem_.alignment,
                 workload_.memory().subspan(one.host, one.bytes()));
 }
 
@@ -152,12 +155,12 @@ void KernelProgram::prepare(Stream& stream) {
     if (one.map != MapKind::reduce) continue;
     for (Items block = 0; block < problem_.blocks(); ++block)
       put_identity(one, std::span(arrays_[a].sums).subspan(block * one.stride(), one.bytes()));
-    stream.upload(*arrays_[a].memory[0], kAlignment, arrays_[a].sums);
+    stream.upload(*arrays_[a].memory[0], problem_.alignment, arrays_[a].sums);
   }
 }
 
 Buffer* KernelProgram::part(std::size_t argument, unsigned slot, Bytes offset, Bytes size) {
-  return &parts_.of(*arrays_[argument].memory[slot], kAlignment + offset, size);
+  return &parts_.of(*arrays_[argument].memory[slot], problem_.alignment + offset, size);
 }
 
 // Returns the buffer that the kernel gets for an argument.
@@ -219,7 +222,7 @@ std::uint32_t KernelProgram::enqueue_rounds(const Slice& slice, std::uint32_t fi
 
 void KernelProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream& stream) {
   last_round_ = round;
-  if (flag_) flag_->clear(*arrays_[*problem_.flag].memory[0], kAlignment, stream);
+  if (flag_) flag_->clear(*arrays_[*problem_.flag].memory[0], problem_.alignment, stream);
   for (std::uint32_t level = 0; level < problem_.levels(); ++level) {
     states_->exchange_before(level, round);
     launches_.launch_level(
@@ -232,7 +235,7 @@ void KernelProgram::enqueue_round(const Slice& slice, std::uint32_t round, Strea
   }
   if (round + 1 == problem_.rounds) return bring_result(slice, stream);
   states_->exchange_after(round);
-  if (flag_) flag_->combine(*arrays_[*problem_.flag].memory[0], kAlignment, round, stream);
+  if (flag_) flag_->combine(*arrays_[*problem_.flag].memory[0], problem_.alignment, round, stream);
 }
 
 // Downloads the result of the last round, unless it stays on the device.
@@ -247,7 +250,7 @@ void KernelProgram::download(std::size_t argument, const Slice& slice, unsigned 
   Array& array = arrays_[argument];
   const bool is_field = problem_.field_of(argument) != nullptr;
   const Bytes zero =
-      is_field ? 0 : kAlignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
+      is_field ? 0 : problem_.alignment + (array.slots ? 0 : slice_offset(one, array.of, slice));
   for (const Move& move : output_moves(problem_, argument, slice)) {
     std::byte* const to = workload_.memory().data() + one.result + move.host;
     if (move.count == 1) {
@@ -266,7 +269,7 @@ Completion KernelProgram::collect(Stream& stream) {
   collecting_ = done_;
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     if (problem_.args[a].accumulates())
-      stream.download(*arrays_[a].memory[0], kAlignment, arrays_[a].sums);
+      stream.download(*arrays_[a].memory[0], problem_.alignment, arrays_[a].sums);
   }
   return [this] {
     for (std::size_t a = 0; a < arrays_.size(); ++a) {
@@ -293,12 +296,13 @@ Completion KernelProgram::merge(Stream& stream) {
     const Argument& one = problem_.args[a];
     if (!one.by_kernel()) continue;
     Buffer& memory = *arrays_[a].memory[0];
-    stream.upload(memory, kAlignment, workload_.partials(a));
+    stream.upload(memory, problem_.alignment, workload_.partials(a));
     stream.begin_series(static_cast<unsigned>(problem_.blocks() - 1));
     for (Items block = 1; block < problem_.blocks(); ++block)
       launches_.combine(a, *part(a, 0, 0, one.bytes()),
                         *part(a, 0, block * one.stride(), one.bytes()), stream);
-    stream.download(memory, kAlignment, workload_.memory().subspan(one.result, one.bytes()));
+    stream.download(memory, problem_.alignment,
+                    workload_.memory().subspan(one.result, one.bytes()));
   }
   return [this] { workload_.merge_operations(); };
 }
@@ -310,9 +314,9 @@ Completion KernelProgram::publish(Stream& stream) {
       for (const Slice& slice : done_) download(a, slice, 0, stream);
     }
     if (!arrays_[a].memory[0] || problem_.args[a].image) continue;
-    stream.download(*arrays_[a].memory[0], 0, std::span(zones_[a]).first(kAlignment));
-    stream.download(*arrays_[a].memory[0], arrays_[a].memory[0]->size() - kAlignment,
-                    std::span(zones_[a]).last(kAlignment));
+    stream.download(*arrays_[a].memory[0], 0, std::span(zones_[a]).first(problem_.alignment));
+    stream.download(*arrays_[a].memory[0], arrays_[a].memory[0]->size() - problem_.alignment,
+                    std::span(zones_[a]).last(problem_.alignment));
   }
   return [this] {
     if (!is_end_to_end() && !combines_) workload_.arrived_instead(done_, id_);

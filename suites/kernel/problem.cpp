@@ -112,7 +112,10 @@ class Reader {
       per_round_ = Variables::round;
       per_slice_ = Variables::slice_and_round;
     }
-    for (const ArgumentText& text : from.args) problem_.args.push_back(argument(text));
+    for (const ArgumentText& text : from.args) {
+      problem_.args.push_back(argument(text));
+      problem_.args.back().alignment = problem_.alignment;
+    }
     find_offsets();
     find_counters();
     find_copied();
@@ -123,7 +126,7 @@ class Reader {
         if (!has) continue;
         *at = place;
         if (one.bytes() > kMostBytes - place) refuse(one.where, "is larger than any memory");
-        place += round_up(one.bytes(), kAlignment);
+        place += round_up(one.bytes(), problem_.alignment);
       }
     }
     problem_.host_bytes = place;
@@ -507,7 +510,7 @@ class Reader {
       problem_.granularity = std::lcm(problem_.granularity, factor);
     };
     for (const Argument& one : problem_.args) {
-      if (one.rebased()) grow(kAlignment / std::gcd(kAlignment, one.item()));
+      if (one.rebased()) grow(problem_.alignment / std::gcd(problem_.alignment, one.item()));
     }
     for (const Stage& one : problem_.stages) {
       for (std::size_t d = 0; d < one.local.size(); ++d) {
@@ -551,6 +554,7 @@ Problem problem_of(Descriptor descriptor, const SuiteParams& params) {
   Problem problem;
   problem.n = params.size;
   problem.seed = params.seed;
+  problem.alignment = std::max(kAlignment, params.buffer_alignment);
   if (const auto guards = params.options.find("guards"); guards != params.options.end()) {
     problem.guards = guards->second == "off"     ? Guards::off
                      : guards->second == "wide"  ? Guards::wide

@@ -14,9 +14,8 @@
 
 namespace mgpu::kernel {
 
-// Alignment of sub-buffers that suits every known device (NVIDIA requires the most).
+// Least alignment of sub-buffers: that of NVIDIA, which suits most others. Apple requires 4096.
 inline constexpr Bytes kAlignment = 512;
-constexpr Bytes aligned(Bytes n) { return round_up(n, kAlignment); }
 
 struct Argument {
   std::string name, where;
@@ -34,6 +33,7 @@ struct Argument {
 
   std::uint64_t per_item = 0;           // elements; for MapKind::slice: elements per row
   std::uint64_t before = 0, after = 0;  // halo items on both sides of a slice
+  Bytes alignment = kAlignment;         // Problem::alignment
   std::uint64_t elements = 0;           // elements of the whole array; 0: no array (scalar, local)
   std::optional<ImageShape> image;      // MapKind::image
   std::uint64_t rows = 1;               // MapKind::slice: each row of the array has all items
@@ -69,7 +69,7 @@ struct Argument {
     return by_kernel() || (map == MapKind::reduce && op == Reduction::add && type.is_float());
   }
   // Returns the distance between the partial results of consecutive blocks.
-  Bytes stride() const { return aligned(bytes()); }
+  Bytes stride() const { return round_up(bytes(), alignment); }
   // Tells whether the items of a slice are contiguous in the array.
   bool by_item() const { return map == MapKind::split || map == MapKind::halo; }
   bool rebased() const { return by_item() && address == Address::rebased; }
@@ -101,6 +101,7 @@ struct Problem {
   Descriptor descriptor;
   std::uint64_t n = 0;
   Items items = 0, granularity = 1;
+  Bytes alignment = kAlignment;  // parts of buffers begin at multiples of it
   std::vector<Argument> args;
   std::vector<Stage> stages;  // by level
   std::uint32_t rounds = 0;   // 0: no iteration, the kernels run once per slice

@@ -94,11 +94,12 @@ Trial::Image Trial::image_of(std::size_t argument, const Slice& slice, std::byte
   if (problem_.guards == Guards::exact) {
     image.bytes.assign(std::max<Bytes>(size, 1), poison);
   } else {
-    const Bytes room = problem_.guards == Guards::wide
-                           ? kWideRoom
-                           : aligned(std::min(one.bytes(), kMostRoom)) + kAlignment;
+    const Bytes room =
+        problem_.guards == Guards::wide
+            ? kWideRoom
+            : round_up(std::min(one.bytes(), kMostRoom), problem_.alignment) + problem_.alignment;
     image.zero = room;
-    image.bytes.assign(room + aligned(size) + room, poison);
+    image.bytes.assign(room + round_up(size, problem_.alignment) + room, poison);
   }
   // A value read outside of the given range must not look like an unwritten output, so inputs get a
   // different poison: another NaN, or -3 in integers.

@@ -20,7 +20,8 @@ std::vector<std::byte> Trial::combined(std::size_t argument,
   // poison around it.
   constexpr Bytes kRoom = Bytes{1} << 16;
   const Argument& one = problem_.args[argument];
-  const Bytes size = one.bytes(), room = aligned(std::min(size, kRoom)) + kAlignment,
+  const Bytes size = one.bytes(),
+              room = round_up(std::min(size, kRoom), problem_.alignment) + problem_.alignment,
               apart = one.stride() + room;
   std::vector<std::byte> before(room + partials.size() * apart, poison);
   const auto buffer = device_.allocate(before.size());
