@@ -247,6 +247,7 @@ void make_overview(const Settings& settings, std::size_t devices, RunRequest& re
   if (!settings.has("verify")) session.verify = VerifyLevel::sample;
   SizeLimits limits;
   limits.aim = rule.most_time / rule.least;
+  limits.slowest = std::chrono::seconds(1);
   limits.input = Bytes{512} << 20;
   // Each device alone and both splits are verified.
   constexpr Nanos one = std::chrono::milliseconds(600), all = 4 * one;

@@ -117,6 +117,9 @@ class Chooser {
         return "; more would take over half of this machine's memory";
       case SizeLimit::device_memory:
         return "; more would not fit on a device alone";
+      case SizeLimit::slow_device:
+        return fmt::format("; more would take the slowest device above {}",
+                           format_duration(limits.slowest));
       case SizeLimit::none:
         break;
     }

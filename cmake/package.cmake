@@ -29,7 +29,7 @@ JSON and timelines. Results can be compared, for gates in CI.")
 
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libmgpu-bench-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libfmt-dev, nlohmann-json3-dev, libtomlplusplus-dev, ocl-icd-opencl-dev, libssl-dev, zlib1g-dev")
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_DEPENDS "libfmt-dev, nlohmann-json3-dev, libtomlplusplus-dev, libssl-dev, zlib1g-dev")
 set(CPACK_COMPONENT_DEVELOPMENT_DESCRIPTION "layers of mgpu-bench for programs of one's own
 Static libraries, headers and a CMake package: partition strategies
 and their simulator, the OpenCL executor, metrics, result files, and

@@ -82,8 +82,8 @@ if bad or not cases["passed"]:
 PYTHON
 }
 
-# llvmpipe is a thousand times slower at products of matrices than PoCL, for which the overview
-# chooses sizes in a mixed set, and rusticl answers questions about a command once it has ended.
+# On a busy machine llvmpipe may take longer than the default for the first trial of a size, and
+# rusticl answers questions about a command once it has ended.
 patient=(--timeout 10m)
 
 for name in "${names[@]}"; do

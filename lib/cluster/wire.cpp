@@ -34,6 +34,7 @@ void write(Writer& out, const Device& d) {
       .put(d.clock_mhz);
   out.put(d.native_float_width)
       .put(d.max_work_group)
+      .put(d.buffer_alignment)
       .put(d.host_unified_memory)
       .put(d.fp64)
       .put(d.virtualised);
@@ -60,6 +61,7 @@ Device read_device(Reader& in) {
   d.clock_mhz = in.get<std::uint32_t>();
   d.native_float_width = in.get<std::uint32_t>();
   d.max_work_group = in.get<std::size_t>();
+  d.buffer_alignment = in.get<Bytes>();
   d.host_unified_memory = in.get<bool>();
   d.fp64 = in.get<bool>();
   d.virtualised = in.get<bool>();

@@ -128,15 +128,17 @@ class ClBackend final : public Backend, public ConnectsParts {
                                       pinned_of(device));
   }
 
-  // Pins the memory once for each platform: what one context pins is fast for all others of the
-  // same driver (measured on NVIDIA's), and means nothing to another driver.
+  // Pins the memory once for each driver: what one context pins is fast for all others of it
+  // (measured on NVIDIA's), and means nothing to another driver. A device that reads it in place
+  // needs buffers in its own context.
   std::unique_ptr<PinnedMemory> pin_attended(std::span<const std::byte> memory,
                                              std::span<OpenDevice* const> devices) {
-    std::map<std::string, std::unique_ptr<PinnedMemory>> by_platform;
+    std::map<std::string, std::unique_ptr<PinnedMemory>> pins;
     for (OpenDevice* open : devices) {
       auto& device = static_cast<ClDevice&>(*open);
-      if (device.facts().is_cpu() || device.facts().host_unified_memory) continue;
-      std::unique_ptr<PinnedMemory>& pinned = by_platform[platform_of(device.facts())];
+      if (device.facts().is_cpu()) continue;
+      std::unique_ptr<PinnedMemory>& pinned =
+          pins[device.host_views() ? device.facts().id : device.facts().platform];
       if (pinned) continue;
       try {
         pinned = std::make_unique<ClPinned>(*this, device, memory, pinned_of(device.facts()));
@@ -145,7 +147,7 @@ class ClBackend final : public Backend, public ConnectsParts {
       }
     }
     auto made = std::make_unique<PinnedByPlatforms>();
-    for (auto& [platform, pinned] : by_platform)
+    for (auto& [who, pinned] : pins)
       if (pinned) made->all.push_back(std::move(pinned));
     return made->all.empty() ? nullptr : std::move(made);
   }
@@ -193,11 +195,8 @@ class ClBackend final : public Backend, public ConnectsParts {
     return pool;
   }
 
-  static std::string platform_of(const Device& device) {
-    return device.id.substr(0, device.id.find(':'));
-  }
   std::shared_ptr<PinnedRanges> pinned_of(const Device& device) {
-    auto& ranges = pinned_[platform_of(device)];
+    auto& ranges = pinned_[device.platform];
     if (!ranges) ranges = std::make_shared<PinnedRanges>();
     return ranges;
   }

@@ -135,6 +135,7 @@ Device describe(const cl::Device& device, const std::string& id) {
   facts.clock_mhz = device.getInfo<CL_DEVICE_MAX_CLOCK_FREQUENCY>();
   facts.native_float_width = device.getInfo<CL_DEVICE_NATIVE_VECTOR_WIDTH_FLOAT>();
   facts.max_work_group = device.getInfo<CL_DEVICE_MAX_WORK_GROUP_SIZE>();
+  facts.buffer_alignment = device.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>() / 8;
   facts.host_unified_memory = query_uint(device, CL_DEVICE_HOST_UNIFIED_MEMORY).value_or(0) != 0;
   facts.virtualised = is_virtual_gpu(facts.name);
   const std::string extensions = device.getInfo<CL_DEVICE_EXTENSIONS>();
@@ -177,6 +178,7 @@ DeviceTraits traits_of(const Device& facts) {
   traits.global_memory = facts.global_memory;
   traits.max_allocation = facts.max_allocation;
   traits.local_memory = facts.local_memory;
+  traits.buffer_alignment = facts.buffer_alignment;
   traits.fp64 = facts.fp64;
   traits.fp32_denormals = facts.fp32_denormals;
   traits.fp64_tensor = facts.compute_capability == 90u ||

@@ -15,7 +15,7 @@
 namespace mgpu {
 namespace {
 
-const Name kHandicapDelay("delay"), kHandicapSlowDown("slow-down");
+const Name kHandicapDelay("delay"), kHandicapSlowDown("slow-down"), kUploadInPlace(kInPlace);
 
 }  // namespace
 
@@ -89,6 +89,16 @@ void ClDevice::upload(Buffer& to, Bytes offset, std::span<const std::byte> from)
   const DriverCall inside(this);
   try {
     cl::Event event;
+    if (auto& input = static_cast<ClBuffer&>(to); input.is_input()) {
+      if (offset != 0)
+        throw Error(ErrorKind::internal, "an upload into an input is not at its begin");
+      input.read_in_place(host_views_->view(from, traits_.buffer_alignment));
+      if (input.is_in_place()) {
+        queues_[0].enqueueMarkerWithWaitList(nullptr, &event);
+        record(CommandKind::upload, std::move(event), kUploadInPlace, 0);
+        return;
+      }
+    }
     if (const auto staged = staging_.take(from); !staged.empty()) {
       std::copy(from.begin(), from.end(), staged.begin());
       from = staged;
@@ -308,7 +318,8 @@ std::deque<ClDevice::Batch>::iterator ClDevice::place_of(BatchId batch) {
 }
 
 bool ClDevice::complete(BatchId batch) {
-  const DriverCall inside(this);
+  // rusticl answers a question about a running command once that has ended.
+  const DriverCall inside(this, find(batch).first_launch);
   try {
     if (stalls_.poll(slow_down())) flush();
     if (peer_ != nullptr) peer_->go_on();

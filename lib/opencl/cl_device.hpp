@@ -9,6 +9,7 @@
 #include "lib/base/embedded.hpp"
 #include "lib/exec/backend.hpp"
 #include "lib/opencl/cl_common.hpp"
+#include "lib/opencl/cl_host_views.hpp"
 #include "lib/opencl/cl_memory.hpp"
 #include "lib/opencl/cl_notifier.hpp"
 #include "lib/opencl/cl_objects.hpp"
@@ -60,6 +61,9 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   const cl::Context& context() const { return context_; }
   const cl::CommandQueue& upload_queue() const { return queues_[0]; }
   const Device& facts() const { return facts_; }  // with its handicap applied
+  // Returns the host memory that its kernels can read in place; null: it has memory of its own, or
+  // is a CPU.
+  const std::shared_ptr<ClHostViews>& host_views() const { return host_views_; }
 
   // Sets the device's participant in a group that exchanges data (cl_peers.hpp). Its go_on() is
   // called whenever the device is asked for completion.
@@ -131,6 +135,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   // DeviceResources
   const DeviceTraits& traits() const override { return traits_; }
   std::unique_ptr<Buffer> allocate(Bytes size) override;
+  std::unique_ptr<Buffer> allocate_input(Bytes size) override;
   Peer* peer() override;
   std::unique_ptr<Kernel> kernel(std::string_view file, std::string_view entry,
                                  const std::string& options) override;
@@ -217,6 +222,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   ClPoolMember pool_;
   SetupCost setup_;
   ClStaging staging_;
+  std::shared_ptr<ClHostViews> host_views_;
   cl::Buffer probe_buffer_;
 };
 

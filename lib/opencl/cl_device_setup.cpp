@@ -106,7 +106,6 @@ ClDevice::~ClDevice() { close(); }
 void ClDevice::open(const Handicap& handicap, std::shared_ptr<const PinnedRanges> pinned) {
   const DriverCall inside(this, true);
   batches_.emplace_back();
-  traits_.buffer_alignment = device_.getInfo<CL_DEVICE_MEM_BASE_ADDR_ALIGN>() / 8;
   const WaitLimits& limits = backend_.limits();
   std::tie(context_, queues_) =
       driver_result("opening " + name(), limits.build, limits.stop, [device = device_] {
@@ -123,7 +122,10 @@ void ClDevice::open(const Handicap& handicap, std::shared_ptr<const PinnedRanges
   if (!facts_.is_cpu() && handicap.slows_always())
     slow_down_.may_spin(context_, queues_[1], program(ClSpin::kFile, {}), wait);
   const PreferredNode near(facts_.numa_node);  // staging memory is allocated here
-  if (!facts_.is_cpu() && !facts_.host_unified_memory)
+  if (facts_.is_cpu()) return;
+  if (facts_.host_unified_memory)
+    host_views_ = std::make_shared<ClHostViews>();
+  else
     staging_ = ClStaging(context_, queues_[0], std::move(pinned), wait);
 }
 
@@ -221,6 +223,12 @@ void ClDevice::make_room(Bytes size) {
   }
   throw Error(ErrorKind::out_of_memory, "allocating " + std::to_string(size) + " bytes on " +
                                             facts_.id + " " + facts_.name + ": does not fit");
+}
+
+std::unique_ptr<Buffer> ClDevice::allocate_input(Bytes size) {
+  std::unique_ptr<Buffer> made = allocate(size);
+  if (host_views_) static_cast<ClBuffer&>(*made).become_input();
+  return made;
 }
 
 std::unique_ptr<Buffer> ClDevice::allocate(Bytes size) {

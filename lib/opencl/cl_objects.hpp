@@ -53,23 +53,34 @@ class ClBuffer final : public Buffer {
   ~ClBuffer() override {
     if (device_->may_be_in_flight) {
       leak(std::move(memory_));
+      leak(std::move(in_place_));
       return;
     }
     device_->memory.remove(counted_);
+    const DriverCall inside;
+    in_place_.reset();
     std::optional<cl::Buffer> freed(std::move(memory_));  // an assignment could throw
     if (may_be_kept_) freed = device_->memory.put(std::move(*freed), size_);
     if (!freed) return;  // the device keeps it, and it stays allocated
     pool_->allocated -= counted_;
-    const DriverCall inside;
     freed.reset();
   }
   Bytes size() const override { return size_; }
-  const cl::Buffer& memory() const { return memory_; }
   // Returns the size of an image in pixels; all 0: it is none.
   const std::array<std::size_t, 3>& pixels() const { return pixels_; }
+  const cl::Buffer& memory() const { return in_place_ ? *in_place_ : memory_; }
+
+  // For memory of DeviceResources::allocate_input: what an upload has to use instead of the
+  // buffer's own memory, for as long as it is there; none: the own memory.
+  void become_input() { is_input_ = true; }
+  bool is_input() const { return is_input_; }
+  bool is_in_place() const { return in_place_.has_value(); }
+  void read_in_place(std::optional<cl::Buffer> memory) { in_place_.swap(memory); }
 
  private:
   cl::Buffer memory_;
+  std::optional<cl::Buffer> in_place_;
+  bool is_input_ = false;
   Bytes size_, counted_;
   bool may_be_kept_;
   std::shared_ptr<ClDeviceState> device_;

@@ -10,7 +10,11 @@ namespace mgpu {
 
 ClPinned::ClPinned(Backend& backend, ClDevice& device, std::span<const std::byte> memory,
                    std::shared_ptr<PinnedRanges> known)
-    : backend_(backend), queue_(device.upload_queue()), memory_(memory), known_(std::move(known)) {
+    : backend_(backend),
+      queue_(device.upload_queue()),
+      memory_(memory),
+      known_(std::move(known)),
+      views_(device.host_views()) {
   // A driver may refuse one buffer over all of the memory; all drivers take pieces of a quarter of
   // the largest allocation.
   const std::size_t piece = std::clamp<std::size_t>(device.facts().max_allocation / 4,
@@ -35,10 +39,16 @@ ClPinned::ClPinned(Backend& backend, ClDevice& device, std::span<const std::byte
     throw;
   }
   known_->add(memory_);
+  if (!views_) return;
+  for (std::size_t k = 0; k < pieces_.size(); ++k) {
+    const std::span rest = memory.subspan(k * piece);
+    views_->add(rest.first(std::min(piece, rest.size())), pieces_[k].first);
+  }
 }
 
 ClPinned::~ClPinned() {
   known_->remove(memory_);
+  if (views_) views_->remove(memory_);
   auto unmap = [queue = std::move(queue_), pieces = std::move(pieces_)]() mutable {
     for (auto& [buffer, mapped] : pieces)
       clEnqueueUnmapMemObject(queue(), buffer(), mapped, 0, nullptr, nullptr);

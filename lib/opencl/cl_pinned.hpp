@@ -15,7 +15,8 @@ namespace mgpu {
 
 // Buffers over the user's own memory, kept mapped, which pins it in place (512 MiB in 22 ms on an
 // H200 host, against 228 ms to allocate pinned memory). After that ordinary writes from that
-// pointer run at the link's full rate, from any context.
+// pointer run at the link's full rate, from any context. Kernels of a device that shares the host's
+// memory can read it in place; it must not change meanwhile.
 class ClPinned final : public PinnedMemory {
  public:
   // Waits until it is pinned. Throws cl::Error, Error(timeout), Error(interrupted). `backend` must
@@ -33,6 +34,7 @@ class ClPinned final : public PinnedMemory {
   cl::CommandQueue queue_;
   std::span<const std::byte> memory_;
   std::shared_ptr<PinnedRanges> known_;
+  std::shared_ptr<ClHostViews> views_;  // null: the device does not share the host's memory
   Pieces pieces_;
 };
 

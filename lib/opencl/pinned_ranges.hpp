@@ -11,6 +11,12 @@
 
 namespace mgpu {
 
+inline bool contains(std::span<const std::byte> range, std::span<const std::byte> memory) {
+  const std::less_equal<const std::byte*> up_to;  // also orders pointers into different objects
+  return up_to(range.data(), memory.data()) &&
+         up_to(memory.data() + memory.size(), range.data() + range.size());
+}
+
 class PinnedRanges {
  public:
   void add(std::span<const std::byte> range) {
@@ -28,12 +34,9 @@ class PinnedRanges {
   }
   // Returns whether one of the ranges contains all of `memory`.
   bool hold(std::span<const std::byte> memory) const {
-    const std::less_equal<const std::byte*> up_to;  // also orders pointers into different objects
     const std::shared_lock lock(mutex_);
-    return std::any_of(ranges_.begin(), ranges_.end(), [&](const auto& range) {
-      return up_to(range.data(), memory.data()) &&
-             up_to(memory.data() + memory.size(), range.data() + range.size());
-    });
+    return std::any_of(ranges_.begin(), ranges_.end(),
+                       [&](const auto& range) { return contains(range, memory); });
   }
 
  private:

@@ -76,6 +76,8 @@ class Sized {
       const double host = device.rate.host_ops_per_s;
       if (host > 0 && ops() / host > seconds(limits.host)) return SizeLimit::host_time;
     }
+    for (const SizedDevice& device : devices)
+      if (ops() / device.rate.ops_per_s > seconds(limits.slowest)) return SizeLimit::slow_device;
     return SizeLimit::none;
   }
 

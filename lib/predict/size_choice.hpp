@@ -17,6 +17,8 @@ namespace mgpu {
 struct SizeLimits {
   // Time of a resident sample on the device that is fastest alone.
   Nanos aim = std::chrono::milliseconds(100);
+  // Time of the operations on the device that is slowest alone.
+  Nanos slowest = std::chrono::seconds(10);
   Bytes input = Bytes{4} << 30;
   Nanos host = std::chrono::seconds(10);  // time to prepare and to verify it
   Bytes host_memory = ~Bytes{0};
@@ -50,7 +52,7 @@ struct RatedTimes {
 std::optional<RatedTimes> rated_times(const Problem& problem, const SuiteRate& rate);
 
 // Limit that prevents a problem from taking as long as `aim`.
-enum class SizeLimit { none, input, host_time, host_memory, device_memory };
+enum class SizeLimit { none, input, host_time, host_memory, device_memory, slow_device };
 
 struct ChosenSize {
   std::uint64_t size = 0;

@@ -30,6 +30,7 @@ struct DeviceParts {
   Items items = 0;
   std::uint32_t slices = 0;
   Bytes bytes_in = 0, bytes_out = 0;
+  bool in_place = false;                     // its kernels read input in the host's memory
   Bytes bytes_sent = 0, bytes_received = 0;  // bytes from and to other devices
   struct ExchangeTimes {
     Nanos hidden{};   // under compute

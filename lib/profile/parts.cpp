@@ -52,6 +52,7 @@ DeviceParts without_times(const DeviceParts& all, const std::string& why) {
   parts.slices = all.slices;
   parts.bytes_in = all.bytes_in;
   parts.bytes_out = all.bytes_out;
+  parts.in_place = all.in_place;
   parts.exchanges = all.exchanges;
   parts.bytes_sent = all.bytes_sent;
   parts.bytes_received = all.bytes_received;
@@ -121,6 +122,7 @@ std::vector<DeviceParts> device_parts(const Timeline& timeline) {
     of_kind(e, c.kind).push_back(interval);
     if (c.slice != kMerge) p.finish = std::max(p.finish, interval.end);
     if (c.kind == CommandKind::upload) p.bytes_in += c.bytes;
+    p.in_place |= c.label == kInPlace;
     if (c.kind == CommandKind::download) p.bytes_out += c.bytes;
     if (!c.exchange) continue;
     p.exchanges = true;

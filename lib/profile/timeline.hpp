@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "lib/base/name.hpp"
@@ -17,6 +18,8 @@ namespace mgpu {
 // kernels.
 enum class CommandKind { upload, compute, download, exchange };
 const char* to_string(CommandKind kind);
+// Label of an upload that copied nothing: kernels read the host's memory in place.
+inline constexpr std::string_view kInPlace = "in place";
 
 // Details of a command of kind exchange.
 struct ExchangeInfo {
@@ -35,7 +38,7 @@ struct Command {
   DeviceIndex device;
   CommandKind kind = CommandKind::compute;
   std::int32_t slice = 0;
-  Name label;       // kernel name; empty for transfers
+  Name label;       // kernel name; empty for transfers, or kInPlace
   Bytes bytes = 0;  // size of a transfer or exchange
   Nanos queued{}, submitted{}, started{}, ended{};
   std::optional<ExchangeInfo> exchange{};

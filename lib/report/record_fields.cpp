@@ -238,6 +238,11 @@ const Description<PerDevice>& description<PerDevice>() {
            .in("bytes"),
        field<&PerDevice::parts, &DeviceParts::bytes_out>("bytes_out", "downloaded in the sample")
            .in("bytes"),
+       field<&PerDevice::parts, &DeviceParts::in_place>(
+           "in_place",
+           "true: its kernels read the input, or some of it, in the host's memory, and it was not "
+           "uploaded; absent: no")
+           .if_any(),
        field<&PerDevice::bytes_resident>("bytes_resident", "device memory allocated for the case")
            .in("bytes"),
        field<&PerDevice::bytes_peak>("bytes_peak",

@@ -240,6 +240,17 @@ void add_adaptations(const RunGroup& group, std::vector<std::string>& remarks) {
   }
 }
 
+// Adds which devices read the input in place.
+void add_in_place(const RunGroup& group, std::vector<std::string>& remarks) {
+  std::set<std::string> devices;
+  for (const RunRecord* run : group.runs)
+    for (const PerDevice& p : run->per_device)
+      if (p.parts.in_place) devices.insert(p.device);
+  if (!devices.empty())
+    remarks.push_back(fmt::format("{} read the input in the host's memory, without an upload.",
+                                  fmt::join(devices, ", ")));
+}
+
 // Adds a sentence for each of the first few faults.
 void add_faults(const RunGroup& group, std::vector<std::string>& remarks) {
   constexpr std::size_t kTold = 4;
@@ -518,6 +529,7 @@ std::vector<std::string> remarks_on(const RunGroup& group) {
   add_rebalancing(group, remarks);
   add_adaptations(group, remarks);
   add_faults(group, remarks);
+  add_in_place(group, remarks);
   return remarks;
 }
 

@@ -366,20 +366,21 @@ class Recorder {
     const Calibration& known = given_.options.calibration;
     std::vector<DeviceCeiling> devices;
     LinkCeiling link;
-    bool cpu = false;  // a CPU copies with its cores, not over a link
+    bool shared = false;  // memory is the host's: there is no link to it
     const std::size_t count = the_case.devices.size();
     for (const std::size_t i : the_case.devices) {
       if (i >= given_.ceilings.size() || !given_.ceilings[i]) return std::nullopt;
       const DeviceCeiling& ceiling = devices.emplace_back(*given_.ceilings[i]);
       link.up += ceiling.capability.pinned_up;
       link.down += ceiling.capability.pinned_down;
-      cpu |= given_.devices[i].facts.is_cpu();
+      const Device& facts = given_.devices[i].facts;
+      shared |= facts.is_cpu() || facts.host_unified_memory;
     }
     if (known.link && known.link->knows(count)) {
       link.up = std::min(link.up, known.link->up.of(count));
       link.down = std::min(link.down, known.link->down.of(count));
     }
-    if (given_.mode.transfers() && !cpu) {
+    if (given_.mode.transfers() && !shared) {
       const ItemCost& cost = given_.cost;
       const auto items = static_cast<double>(given_.shape.items);
       link.bytes_up = cost.in_bytes * items + static_cast<double>(cost.replicated * count);

@@ -16,6 +16,8 @@ std::unique_ptr<Workload> make_workload(const Problem& problem, std::span<const 
   params.devices = devices.size();
   params.cpus = std::all_of(devices.begin(), devices.end(),
                             [](const Device& device) { return device.is_cpu(); });
+  for (const Device& device : devices)
+    params.buffer_alignment = std::max(params.buffer_alignment, device.buffer_alignment);
   if (params.memory.size() != devices.size()) params.memory = memory_of(devices);
   return problem.suite->make(params);
 }

@@ -209,6 +209,10 @@ class DeviceResources {
   virtual ~DeviceResources() = default;
   virtual const DeviceTraits& traits() const = 0;
   virtual std::unique_ptr<Buffer> allocate(Bytes size) = 0;
+  // Returns a buffer that kernels only read, and of that only what the last upload brought, which
+  // starts at its begin. A device that shares the host's memory takes what Backend::pin() was given
+  // in place: such an upload copies nothing.
+  virtual std::unique_ptr<Buffer> allocate_input(Bytes size) { return allocate(size); }
   // Returns the device's end of the group that it exchanges data in; null: it is in none.
   virtual Peer* peer() { return nullptr; }
   // Returns the kernel `entry` of `file`, a name in kernels/; `options` are -D definitions, and

@@ -83,6 +83,13 @@ enum class ResultPolicy {
   publish   // results of a whole sample stay on the device until publish()
 };
 
+// Returns a buffer for inputs as DeviceResources::allocate_input does, or in memory of the device
+// if inputs are to be resident.
+inline std::unique_ptr<Buffer> allocate_input(DeviceResources& device, Bytes size,
+                                              const Mode& mode) {
+  return mode.inputs_resident ? device.allocate(size) : device.allocate_input(size);
+}
+
 // One device's part of the problem. Its buffers and kernels are made in Workload::program and freed
 // with it. Called only by that device's worker. At most two slices are in flight; `slot` is 0 or 1,
 // and two slices in flight have different slots.
@@ -221,6 +228,7 @@ struct SuiteParams {
   std::size_t devices = 1;
   bool cpus = false;                 // all devices of the set are CPUs
   std::vector<DeviceMemory> memory;  // by device; empty: not known
+  Bytes buffer_alignment = 0;        // the largest of the devices; 0: not known
 
   bool has_flag(const std::string& name) const {
     const auto found = options.find(name);

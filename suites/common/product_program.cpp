@@ -27,8 +27,10 @@ ProductProgram::ProductProgram(ProductWorkload& workload, DeviceResources& devic
       layout_(layout(sizes_, geometry_, kernel, mode, fits)),
       table_(layout_.waves() ? TileTable{}
                              : tile_table(geometry_, kernel.tile_rows, kernel.tile_columns)) {
-  const auto allocate = [&](std::unique_ptr<Buffer>(&buffers)[2], unsigned count, Bytes size) {
-    for (unsigned i = 0; i < count && size > 0; ++i) buffers[i] = device.allocate(size);
+  const auto allocate = [&](std::unique_ptr<Buffer>(&buffers)[2], unsigned count, Bytes size,
+                            bool input = false) {
+    for (unsigned i = 0; i < count && size > 0; ++i)
+      buffers[i] = input ? allocate_input(device, size, mode) : device.allocate(size);
   };
   // An operand that every device needs whole may be in shared memory, which each device fills a
   // part of.
@@ -37,7 +39,9 @@ ProductProgram::ProductProgram(ProductWorkload& workload, DeviceResources& devic
     place_ = peer->self();
     shared_ = &workload_.replicated()->piece(place_);
   }
-  if (!gathers(Axis::cols)) allocate(a_, layout_.a_buffers(), layout_.a);
+  // Uploads of whole rows of A, each into its begin, replace what was there.
+  const bool by_rows = !layout_.waves() && sizes_.axis != Axis::tiles;
+  if (!gathers(Axis::cols)) allocate(a_, layout_.a_buffers(), layout_.a, by_rows);
   if (!gathers(Axis::rows)) allocate(b_, layout_.b_buffers(), layout_.b);
   allocate(c_, layout_.c_buffers(), layout_.c);
   allocate(c_in_, layout_.c_buffers(), layout_.c_in);

@@ -12,7 +12,7 @@ PointsProgram::PointsProgram(PointsWorkload& workload, DeviceResources& device, 
       kernel_(make_points_kernel(device, problem_)),
       layout_(points_layout(problem_, mode, fits)) {
   for (unsigned i = 0; i < layout_.buffers; ++i) {
-    input_[i] = device.allocate(layout_.input);
+    input_[i] = allocate_input(device, layout_.input, mode);
     output_[i] = device.allocate(layout_.output);
   }
   units_ = device.allocate(layout_.units);

@@ -20,7 +20,7 @@ GeometricProgram::GeometricProgram(GeometricWorkload& workload, DeviceResources&
                                   : problem_.count;
   const Bytes size = std::max(least, count * problem_.multivector());
   for (unsigned slot = 0; slot < (mode_ == Mode::end_to_end ? 2u : 1u); ++slot) {
-    for (auto& operand : operands_[slot]) operand = device.allocate(size);
+    for (auto& operand : operands_[slot]) operand = allocate_input(device, size, mode_);
     products_[slot] = device.allocate(size);
   }
 }

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "lib/base/quote.hpp"
+#include "suites/kernel/stage_order.hpp"
 
 namespace mgpu::kernel {
 namespace {

@@ -31,7 +31,8 @@ MerkleProgram::MerkleProgram(MerkleWorkload& workload, DeviceResources& device, 
       kernel_options(traits_, workload.kind(), workload.leaves().unused_bits() != 0);
   reduce_ = device.kernel(file, "reduce", options);
   if (!traits_.cpu) group_ = device.kernel(file, "reduce_group", options);
-  for (unsigned i = 0; i < layout_.leaf_buffers; ++i) leaves_[i] = device.allocate(layout_.leaves);
+  for (unsigned i = 0; i < layout_.leaf_buffers; ++i)
+    leaves_[i] = allocate_input(device, layout_.leaves, mode);
   for (unsigned i = 0; i < 2; ++i) scratch_[i] = device.allocate(layout_.scratch[i]);
   item_roots_ = device.allocate(layout_.rows);
   nodes_ = device.allocate(layout_.rows);

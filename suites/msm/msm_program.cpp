@@ -41,8 +41,10 @@ MsmProgram::MsmProgram(MsmWorkload& workload, DeviceResources& device, Mode mode
     make_kernels(device, false);  // the compiler may refuse the inline assembly
   }
   const Layout plan = layout(traits_, workload.problem(), mode, fits);
-  for (unsigned i = 0; i < plan.point_slots; ++i) points_[i] = device.allocate(plan.points);
-  for (unsigned i = 0; i < plan.scalar_slots; ++i) scalars_[i] = device.allocate(plan.scalars);
+  for (unsigned i = 0; i < plan.point_slots; ++i)
+    points_[i] = allocate_input(device, plan.points, mode);
+  for (unsigned i = 0; i < plan.scalar_slots; ++i)
+    scalars_[i] = allocate_input(device, plan.scalars, mode);
   codes_ = device.allocate(plan.codes);
   ranks_ = device.allocate(plan.ranks);
   entries_ = device.allocate(plan.entries);

@@ -15,7 +15,7 @@ DataProgram::DataProgram(PipelineWorkload& workload, DeviceResources& device, Mo
   const std::uint64_t records =
       end_to_end ? std::min(problem_.records, fits * problem_.batch) : problem_.records;
   for (unsigned slot = 0; slot < (end_to_end ? 2u : 1u); ++slot) {
-    records_[slot] = device.allocate(records * problem_.width() * 4);
+    records_[slot] = allocate_input(device, records * problem_.width() * 4, mode_);
     results_[slot] = device.allocate(records * problem_.width_after() * 4);
   }
 }

@@ -325,6 +325,7 @@ class Files(Suite):
                       "-n", 1, "-q", *binary.ONE_DEVICE], 2, "a.npy", "not finite")
         self.refused(["run", "matrix", "--input", folder], 2, "is a directory")
 
+    @binary.thorough
     def test_pac_of_a_series_that_drifts_blames_no_device(self):
         x = self.folder / "x.npy"
         for length in (1000, 1024):
@@ -442,6 +443,7 @@ class Shapes(Suite):
         self.assert_flips_are_seen("run", "tropical", *shape, *binary.ONE_DEVICE, "-s", "single",
                                    "-n", 1, "--warmup", 0, "-q", "--mode", "resident")
 
+    @binary.thorough
     def test_fused_stages_are_one_launch_a_batch_with_the_bits_of_separate_ones(self):
         runs = [self.one("pipeline", "--size", 64, "--batch", 16, "--width", 16, "--stages",
                          "tropical,dual,clifford", *fuse) for fuse in ((), ("--fuse",))]

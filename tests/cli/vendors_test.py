@@ -61,12 +61,12 @@ class Vendors(Case):
                 self.assertIn(reason.lower(), run["reason"].lower(), result)
         self.assertEqual(result.code, 0 if status == "passed" else 5, result)
 
-    def run_of(self, suite, script, *arguments, **variables):
+    def run_of(self, suite, script, *arguments, mode="resident", **variables):
         """Runs a suite; PoCL compiles the kernels of msm for five minutes, once for all devices of
         the same limits."""
         file = self.folder / "r.json"
         process = binary.begin("run", *map(str, RUNS[suite]), "-n", "1", "--warmup", "0", "-s",
-                               "equal", "--mode", "resident", "--build-timeout", "30m", "-o",
+                               "equal", "--mode", mode, "--build-timeout", "30m", "-o",
                                str(file), *arguments, env=pretending(script, **variables))
         out, err = process.communicate(timeout=3600)
         return binary.Result(process.returncode, out, err), file
@@ -92,18 +92,47 @@ class Vendors(Case):
                 self.assertEqual(listed["platform"], device["platform"]["name"].strip(), name)
                 self.assertEqual(listed["type"], device["device"]["type"], name)
 
-    def test_two_vendors_share_a_set(self):
-        result, file = self.run_of("geometric", "device=0:0 be=rx7900; device=0:1 be=adreno-650",
-                                   "-d", "gpu", POCL_DEVICES="pthread pthread")
-        self.assert_ends(result, "passed", file, devices=2)
-        platforms = {device["platform"] for device in json.loads(file.read_text())["devices"]}
-        self.assertEqual(platforms, {DEVICES[name]["platform"]["name"]
-                                     for name in ("rx7900", "adreno-650")})
+    def test_a_device_reads_input_in_place_if_it_shares_the_hosts_memory(self):
+        operand = 1001 * 16  # bytes
+        for name in ("apple-m2", "tesla-k80") if binary.THOROUGH else ("apple-m2",):
+            log = self.folder / name
+            script = f"be={name}; call=upload min={operand} max={operand} do=note"
+            result, file = self.run_of("geometric", script, "-d", "0:0", "--no-cache",
+                                       mode="end-to-end", MGPU_FAULT_LOG=str(log))
+            self.assert_ends(result, "passed", file)
+            shares = DEVICES[name]["device"].get("host_unified_memory", False)
+            uploads = log.read_text().splitlines() if log.exists() else []
+            self.assertEqual(uploads == [], shares, uploads)
+            sentence = "0:0 read the input in the host's memory, without an upload."
+            self.assertEqual(sentence in result.out, shares, result)
+            run, = json.loads(file.read_text())["runs"]
+            device, = run["per_device"]
+            self.assertEqual((device.get("in_place", False), device["bytes_in"] == 0),
+                             (shares, shares), device)
+
+    def test_two_vendors_share_a_set_and_each_pins_the_memory(self):
+        vendors = ("rx7900", "arc-b580")
+        sets = [(vendors, ["0:0", "0:1"]), (vendors[:1] * 2, ["0:0"])]
+        for set_of, pinned_by in sets if binary.THOROUGH else sets[:1]:
+            log = self.folder / "log"
+            log.unlink(missing_ok=True)
+            script = f"device=0:0 be={set_of[0]}; device=0:1 be={set_of[-1]}; call=pin do=note"
+            result, file = self.run_of("geometric", script, "-d", "gpu", "--no-cache",
+                                       POCL_DEVICES="pthread pthread", MGPU_FAULT_LOG=str(log))
+            self.assert_ends(result, "passed", file, devices=2)
+            platforms = {device["platform"] for device in json.loads(file.read_text())["devices"]}
+            self.assertEqual(platforms, {DEVICES[name]["platform"]["name"] for name in set_of})
+            # The problem's memory is pinned last; nothing else has its size.
+            mapped = [json.loads(line) for line in log.read_text().splitlines()]
+            last = mapped[-1]["bytes"]
+            self.assertEqual([one["device"] for one in mapped if one["bytes"] == last], pinned_by)
 
 
 def test_of(suite, device):
     def test(self):
-        result, file = self.run_of(suite, f"be={device}", "-d", "0:0")
+        shares = DEVICES[device]["device"].get("host_unified_memory", False)
+        result, file = self.run_of(suite, f"be={device}", "-d", "0:0",
+                                   mode="both" if shares else "resident")
         self.assert_ends(result, expected_of(device, suite), file)
     return test if (suite, device) in QUICK else thorough(test)
 

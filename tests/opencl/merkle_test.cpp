@@ -88,12 +88,13 @@ TEST_CASE("merkle: small trees and those around powers of two have the reference
 TEST_CASE("merkle: random and large sizes under every strategy, slicing and mode, on both paths") {
   std::mt19937_64 random(20260601);
   for (const Path path : {Path::own, Path::gpu}) {
-    for (std::size_t n = 0; n < (testing::is_thorough() ? 16 : 6); ++n)
+    for (std::size_t n = 0; n < (testing::is_thorough() ? 16 : 3); ++n)
       check_size(n % 3 == 0 || path == Path::gpu ? TreeKind::rfc6962 : TreeKind::plain,
                  1 + random() % 4'000, how_of(n, path, 1 + random() % 40));
   }
+  auto is_due = testing::one_in(3);
   for (const StrategyInfo& info : all_strategies())
-    check_size(TreeKind::plain, 100'000, {info.name, Mode::end_to_end});
+    if (is_due()) check_size(TreeKind::plain, 100'000, {info.name, Mode::end_to_end});
 }
 
 TEST_CASE("merkle: trees of any size and number have the reference's roots, on both paths") {

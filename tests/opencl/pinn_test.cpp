@@ -126,7 +126,8 @@ TEST_CASE("pinn: shards in local memory and layers in tiles compute the bits dif
   }
 }
 
-TEST_CASE("pinn: gradients in bf16 have the bits that the host recomputes, by shards and layers") {
+TEST_CASE("pinn: gradients in bf16 have the bits that the host recomputes, by shards and layers" *
+          testing::if_thorough()) {
   DeviceResources& device = testing::machine().open.front()->resources();
   testing::AsGpu as_gpu(device, " -DROLLED");
   test::Options digests;

@@ -81,11 +81,17 @@ TEST_CASE("each limit keeps the size down, and is named; the smallest size is be
         {{fast}, {.host_memory = Bytes{1} << 20}, 1 << 16, SizeLimit::host_memory},
         {{fast, little}, {}, 1 << 12, SizeLimit::device_memory},
         {{slow_host}, {}, 1 << 19, SizeLimit::host_time},  // 5.2 s
+        {{fast, at_rate(1e5)}, {}, 1 << 19, SizeLimit::slow_device},
+        {{fast, at_rate(1e5)}, {.slowest = milliseconds(100)}, 1 << 13, SizeLimit::slow_device},
         {{fast}, {.input = 1}, 4, SizeLimit::input}}) {
     const ChosenSize chosen = chosen_on(known.devices, known.limits);
     CHECK(chosen.size == known.size);
     CHECK(chosen.limit == known.limit);
   }
+  // A constant cost is that of a busy machine.
+  SizedDevice busy = at_rate(1e5);
+  busy.rate.fixed = std::chrono::seconds(20);
+  CHECK(chosen_on({fast, busy}).size == 1 << 19);
   CHECK(chosen_on({at_rate(1)}).size == 8);  // the least that can be split
   // The suite's largest size is the limit.
   CHECK(chosen_on({at_rate(1e12)}, {.input = ~Bytes{0}}).size == 1 << 30);
