@@ -32,7 +32,8 @@ struct Device {
   std::uint32_t compute_units = 0, clock_mhz = 0;
   std::uint32_t native_float_width = 1;
   std::size_t max_work_group = 0;
-  Bytes buffer_alignment = 0;  // parts of a buffer begin at multiples of it; 0: not known
+  // Parts of a buffer begin at multiples of it; 0: not known. Not recorded.
+  Bytes buffer_alignment = 0;
   std::optional<std::uint32_t> compute_capability;  // NVIDIA: major * 10 + minor
   bool host_unified_memory = false, fp64 = false, virtualised = false;
   bool fp32_denormals = true;       // not recorded: only verification uses it

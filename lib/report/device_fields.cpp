@@ -168,10 +168,6 @@ const Description<Device>& description<Device>() {
        field<&Device::clock_mhz>("clock_mhz", "highest clock, as reported"),
        field<&Device::native_float_width>("native_float_width", "native vector width of float"),
        field<&Device::max_work_group>("max_work_group", "largest work-group, in work-items"),
-       field<&Device::buffer_alignment>(
-           "buffer_alignment", "parts of a buffer begin at multiples of it; absent: not known")
-           .in("bytes")
-           .if_any(),
        field<&Device::compute_capability>("compute_capability",
                                           "of NVIDIA devices, 90 for 9.0; null: others"),
        field<&Device::host_unified_memory>("host_unified_memory",

@@ -42,7 +42,7 @@ class Manual(Case):
         sections = re.split(r"^\.SS ", self.section("COMMANDS"), flags=re.M)[1:]
         by_name = {section.split('"')[1]: section for section in sections}
         self.assertEqual(sorted(by_name), sorted(self.commands()))
-        for command in ("run", "plan"):
+        for command in ("run", "plan", "calibrate"):
             self.assertIn(".BR SUITES", by_name[command])
             by_name[command] += self.section("SUITES")
         self.assertIn("run", by_name)

@@ -114,7 +114,7 @@ TEST_CASE("matrices and latencies are what the fake devices take") {
   CHECK(in_mode(report, "latency_isolated").size() == 3 + 1);
   const RunRecord& queued = case_of(report, "latency_back_to_back", "0:0 and 0:1");
   CHECK(queued.link->path == "direct");
-  CHECK(queued.link->calls == 20);
+  CHECK(queued.link->calls == 100);
   CHECK(queued.devices == std::vector<std::string>{"0:0", "0:1"});
   check_times(queued.samples, kSignal);
   check_times(case_of(report, "latency_isolated", "0:0 and 0:1 and 0:2").samples, kSignal);
