@@ -170,6 +170,11 @@ ExitCode check_memory(const Context& context, const RunRequest& request) {
   constexpr std::uint64_t kSmall = 4096;  // items that Oclgrind interprets in about a second
   const Given* given = context.invocation.settings.find("timeout");
   const Nanos limit = given == nullptr ? Nanos(std::chrono::minutes(5)) : read_time(*given);
+  for (const Problem& asked : request.session.problems)
+    if (!asked.suite->descriptors)
+      throw Error(ErrorKind::usage, fmt::format("--check-memory: suite {} has no kernels of yours; "
+                                                "expected: --kernel FILE",
+                                                asked.suite->name));
   const fs::path driver = oclgrind_driver(context.environment.get("PATH").value_or(""));
   if (driver.empty())
     throw Error(ErrorKind::unsupported,
@@ -177,10 +182,6 @@ ExitCode check_memory(const Context& context, const RunRequest& request) {
                 "package oclgrind of Debian");
   for (const Problem& asked : request.session.problems) {
     const auto own = own_problem(asked);
-    if (!own)
-      throw Error(ErrorKind::usage, fmt::format("--check-memory: suite {} has no kernels of yours; "
-                                                "expected: --kernel FILE",
-                                                asked.suite->name));
     SuiteParams params = asked.params;
     if (request.sizes != Sizes::given)
       params.size = own->quick_size < own->size ? own->quick_size : std::min(own->size, kSmall);

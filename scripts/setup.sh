@@ -11,7 +11,7 @@ packages=(g++ cmake ninja-build git ca-certificates python3 ocl-icd-opencl-dev o
           libcli11-dev nlohmann-json3-dev libtomlplusplus-dev libfmt-dev libssl-dev libboost-dev zlib1g-dev)
 for argument in "$@"; do
   case $argument in
-    --tests) packages+=(doctest-dev libbenchmark-dev libgmp-dev libopenblas-dev libfftw3-dev python3-jsonschema jq
+    --tests) packages+=(doctest-dev libbenchmark-dev libgmp-dev libopenblas-dev libfftw3-dev python3-jsonschema python3-numpy jq
                         pkgconf libopenmpi-dev openmpi-bin libmpich-dev mpich
                         ccache clang-format pyflakes3 shellcheck) ;;
     # These are 350 MB that only plot.py, report_html.py and a few tests need; the tests are skipped without them.
