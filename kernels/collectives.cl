@@ -174,7 +174,8 @@ inline void move(__global ELEMENT* to, __global const ELEMENT* from, ulong count
 // read what it sent, and its own output is whole.
 __kernel void IN_PARTS(EACH(__global ELEMENT*, o), ulong out_at,
                        __global const ELEMENT* mine, ulong mine_at, ulong count, uint self, uint aligned, ulong slot, ulong tile,
-                       uint tiles, uint call, __global uint* status, ulong limit, EACH(__global ELEMENT*, l), EACH(__global uint*, f)) {
+                       uint tiles, uint call, __global uint* status, ulong limit, EACH(__global ELEMENT*, l),
+                       EACH(__global uint*, f)) {
   const uint lane = get_local_id(0);
   __global const ELEMENT* landing = OF(l, self);
   __global uint* flags = OF(f, self);

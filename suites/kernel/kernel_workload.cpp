@@ -38,7 +38,7 @@ KernelWorkload::KernelWorkload(const SuiteParams& params)
       host_threads_(params.host_threads),
       pages_(problem_.host_bytes, "the arrays"),
       shared_(problem_.fields.size()) {
-  // Where all devices are CPUs, now: what is measured later must not see the other process.
+  // Comes first if all devices are CPUs: what is measured later must not see the other process.
   if (params.cpus) refuse_a_crash(params, problem_);
   bool taken = !params.input;
   for (std::size_t a = 0; a < problem_.args.size(); ++a) {

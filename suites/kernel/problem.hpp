@@ -94,7 +94,7 @@ struct Field {
   bool in_place() const { return in == out; }
 };
 
-// What trial slices have around each argument: poison, more of it, or (`exact`) nothing.
+// Says what trial slices have around each argument: poison, more of it, or (`exact`) nothing.
 enum class Guards { on, off, wide, exact };
 
 struct Problem {

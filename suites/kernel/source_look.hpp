@@ -14,7 +14,7 @@ namespace mgpu::kernel {
 // Returns the names of the kernels in a text, in the order in which they appear.
 std::vector<std::string> kernels_in(const std::string& text);
 
-// What a kernel does with an array.
+// Says what a kernel does with an array.
 struct ArrayUse {
   bool reads = false, writes = false;
   bool unclear = false;  // it is not named, or given to code that was not looked at
@@ -24,7 +24,7 @@ struct ArrayUse {
   std::string pitch;  // length of such a row: a parameter's name, or a number; empty: none
 };
 
-// What a kernel does with a value.
+// Says what a kernel does with a value.
 struct ValueUse {
   std::optional<unsigned> bounds;  // dimension of the index that it is compared with
   bool otherwise = false;          // it has other uses
