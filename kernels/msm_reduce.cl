@@ -63,19 +63,23 @@ PART void store_shared(__local uint* at, Fp a) {
 
 // Halves `levels` levels, the first of them `level`, with four work-items per addition, which do 4
 // products one after another instead of 14: for levels that do not fill a GPU. Work-groups are
-// (any, windows); if there are several levels, one work-group has a window. All levels but the last
-// write to `between` and `in` in turn. `shared` has SHARED_WORDS per addition.
+// (any, windows); if there are several levels, one work-group has a window. Levels write to
+// `between` and `in` in turn, where each window keeps the place that it has after the first level,
+// as others may be at another level; with `ends` the last one writes to `out`, without gaps.
+// `shared` has SHARED_WORDS per addition.
 #define SHARED_WORDS (8 * LIMBS + 2)
-__kernel void halve_by_four(__global uint4* in, ulong first, __global uint4* between, __global uint4* out, ulong out_first,
-                            uint log_n, uint level, uint levels, __local uint* shared) {
+__kernel void halve_by_four(__global uint4* in, ulong first, __global uint4* between, uint ends, __global uint4* out,
+                            ulong out_first, uint log_n, uint level, uint levels, __local uint* shared) {
   const uint me = (uint)get_local_id(0), lane = me % 4, at_once = (uint)get_local_size(0) / 4;
   __local uint* value = shared + me / 4 * SHARED_WORDS;
   __local uint* special = value + 8 * LIMBS;
+  const ulong window = get_group_id(1);
+  const Halves largest = halves_of(log_n, level);
+  __global uint4* from = in + (first + window * largest.in_size) * SUM_QUADS;
+  __global uint4* to = between + window * largest.out_size * SUM_QUADS;
   for (uint end = level + levels; level < end; ++level, --log_n) {
     const Halves h = halves_of(log_n, level);
-    __global uint4* from = in + (first + (ulong)get_group_id(1) * h.in_size) * SUM_QUADS;
-    __global uint4* to = level + 1 == end ? out + out_first * SUM_QUADS : between;
-    to += (ulong)get_group_id(1) * h.out_size * SUM_QUADS;
+    if (ends && level + 1 == end) to = out + (out_first + window * h.out_size) * SUM_QUADS;
     for (uint base = (uint)get_group_id(0) * at_once; base < h.out_size; base += (uint)get_num_groups(0) * at_once) {
       const uint k = base + me / 4;
       const uint2 terms = terms_of(h, level, k < h.out_size ? k : 0);
@@ -126,21 +130,21 @@ __kernel void halve_by_four(__global uint4* in, ulong first, __global uint4* bet
       barrier(CLK_LOCAL_MEM_FENCE);
     }
     barrier(CLK_LOCAL_MEM_FENCE | CLK_GLOBAL_MEM_FENCE);
-    __global uint4* swapped = in;
-    in = between;
-    between = swapped;
-    first = 0;
+    __global uint4* swapped = from;
+    from = to;
+    to = swapped;
   }
 }
 
 // Reduces the `bits` sums of a window, A, O_0, O_1, ..., to one: A + O_0 + 2 O_1 + ... One
 // work-group per window and one work-item per sum, which doubles its own sum as often as needed;
-// then they are added up in halves. `shared` has a sum per work-item. Windows of 14 bits take an
+// then they are added up in halves. A window has `stride` sums. `shared` has one per work-item. Windows of 14 bits take an
 // H200 66 us (BN254), where the host took at least twice as long.
-__kernel void weigh(__global const uint4* in, uint bits, __global uint4* out, ulong out_first, __local uint4* shared) {
+__kernel void weigh(__global const uint4* in, ulong first, uint stride, uint bits, __global uint4* out, ulong out_first,
+                    __local uint4* shared) {
   const uint me = (uint)get_local_id(0), window = (uint)get_group_id(0);
   Sum sum = infinity();
-  if (me < bits) sum = load_sum(in, (ulong)window * bits + me);
+  if (me < bits) sum = load_sum(in, first + (ulong)window * stride + me);
   for (uint i = 1; i < me && !is_infinity(sum); ++i) sum = doubled(sum);
   for (uint half_size = (uint)get_local_size(0) / 2; half_size > 0; half_size /= 2) {
     barrier(CLK_LOCAL_MEM_FENCE);

@@ -314,28 +314,33 @@ void MsmProgram::reduce(std::uint64_t sum, Stream& stream) {
   std::uint64_t first = std::uint64_t{touched_begin_} * windows_.buckets();
   const std::vector<Halving> halvings = halvings_of(sets, levels);
   stream.begin_series(static_cast<unsigned>(halvings.size()) + (weigh_ ? 1 : 0));
+  std::uint64_t stride = windows_.buckets();  // sums of a set
   for (const Halving& now : halvings) {
     const std::uint32_t log_n = levels - now.level;
-    const bool last = now.level + now.levels == levels && !weigh_;
-    Buffer* const to = last ? results_.get() : now.levels % 2 == 1 ? out : in;
-    const std::uint64_t to_first = last ? result_count_ : 0;
+    const bool ends = now.level + now.levels == levels && !weigh_;
     if (now.by_four) {
       const std::size_t groups = now.levels > 1 ? 1 : ceil_div(now.sums * kPerAddition, by_four_);
-      launch(*halve_by_four_, groups * by_four_, by_four_,
-             {in, first, out, to, to_first, log_n, now.level, now.levels,
-              LocalBytes{by_four_ / kPerAddition * shared_bytes(workload_.terms().curve())}},
-             stream, sets);
+      launch(
+          *halve_by_four_, groups * by_four_, by_four_,
+          {in, first, out, u32(ends), results_.get(), result_count_, log_n, now.level, now.levels,
+           LocalBytes{by_four_ / kPerAddition * shared_bytes(workload_.terms().curve())}},
+          stream, sets);
     } else {
       launch(*halve_, sets * now.sums, heavy_,
-             {in, first, to, to_first, log_n, now.level, narrow(sets * now.sums)}, stream);
+             {in, first, ends ? results_.get() : out, ends ? result_count_ : 0, log_n, now.level,
+              narrow(sets * now.sums)},
+             stream);
     }
-    if (to == out) std::swap(in, out);
+    if (now.levels % 2 == 0) continue;  // they end where they began
+    std::swap(in, out);
     first = 0;
+    stride = now.sums;
   }
   if (weigh_) {
     const LocalBytes shared{weighing_items * sum_bytes(workload_.terms().curve())};
     launch(*weigh_, sets * weighing_items, weighing_items,
-           {in, windows_.bits, results_.get(), result_count_, shared}, stream);
+           {in, first, narrow(stride), windows_.bits, results_.get(), result_count_, shared},
+           stream);
   }
   result_count_ += std::uint64_t{sets} * sums_each();
 }
