@@ -8,8 +8,10 @@
 //   SUM, MIN, MAX  one of them is defined
 //   LINEAR         a work-item takes a contiguous range (CPUs), else neighbours take neighbouring
 //                  elements (GPUs)
-//   AT_ONCE, IN_PARTS  names of kernels that exchange and combine in one launch, few and many
-//                  elements, between DEVICES NVIDIA GPUs on the direct path
+//   AT_ONCE, IN_TILES  names of kernels that also exchange, few and many elements, in one launch per
+//                  device, between DEVICES NVIDIA GPUs on the direct path
+//   MOVES          nothing is combined
+//   MOST_TILES     of one exchange
 
 #ifdef FP64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -84,24 +86,33 @@ __kernel void COMBINE(__global ELEMENT* o0, __global ELEMENT* o1, __global ELEME
 #ifdef AT_ONCE
 #include "numbered_words.cl"
 
-// Parameters a0, a1, .. of all devices, and the one of device `k`. An NVIDIA driver takes 0.4 us for
-// each buffer of a launch, so that there are no more than DEVICES.
-#define EACH2(type, a) type a##0, type a##1
-#define EACH3(type, a) EACH2(type, a), type a##2
-#define EACH4(type, a) EACH3(type, a), type a##3
-#define EACH5(type, a) EACH4(type, a), type a##4
-#define EACH6(type, a) EACH5(type, a), type a##5
-#define EACH7(type, a) EACH6(type, a), type a##6
-#define EACH8(type, a) EACH7(type, a), type a##7
-#define EACH JOIN(EACH, DEVICES)
-#define OF2(a, k) ((k) == 0 ? a##0 : a##1)
-#define OF3(a, k) ((k) == 2 ? a##2 : OF2(a, k))
-#define OF4(a, k) ((k) == 3 ? a##3 : OF3(a, k))
-#define OF5(a, k) ((k) == 4 ? a##4 : OF4(a, k))
-#define OF6(a, k) ((k) == 5 ? a##5 : OF5(a, k))
-#define OF7(a, k) ((k) == 6 ? a##6 : OF6(a, k))
-#define OF8(a, k) ((k) == 7 ? a##7 : OF7(a, k))
-#define OF JOIN(OF, DEVICES)
+// By device: this one, the one after it, and so on round to the one before it.
+#define EACH(k) for (uint k = 0; k < DEVICES; ++k)
+#define OTHERS(k) for (uint k = 1; k < DEVICES; ++k)
+inline uint number_of(uint self, uint k) { return (self + k) % DEVICES; }
+// Addresses of memory. They are numbers, as an NVIDIA driver takes 0.4 us for each buffer of a launch.
+typedef struct {
+  ulong at[DEVICES];
+} addresses;
+// Elements [from, from + size) of this device's input go to each, or come from each to [to, to + size) of its output.
+typedef struct {
+  ulong from[DEVICES], size[DEVICES], to[DEVICES];
+} segments;
+
+inline ulong most_of(segments all) {
+  ulong most = 0;
+#pragma unroll
+  EACH(k) most = max(most, all.size[k]);
+  return most;
+}
+
+// The box of `sender` in the landing memory of device k: `box` words, the first LINE of which say only
+// that it has come. Odd and even calls use boxes of their own: a device that has come to call n + 2
+// has heard of all others in call n + 1, so that their kernels of call n had ended by then.
+#define LINE 16u
+inline words box_of(addresses boxes, uint k, uint sender, ulong box, uint call) {
+  return (words)boxes.at[k] + ((call & 1u) * DEVICES + sender) * box;
+}
 
 // 32-bit words of an element, each of which travels with the number of its call.
 #define WORDS (4u / WIDTH)
@@ -122,94 +133,135 @@ inline ELEMENT await(words from, uint call, uint device, __global uint* status, 
 }
 #endif
 
-// Exchanges and combines few elements: each device puts its own into box `self` of every other's
-// landing memory, and waits for each element of the others. The landing memory l0, l1, .. has 2 x
-// DEVICES boxes of `box` words, used by odd and even calls in turn: a device that has come to call
-// n + 2 has all of call n + 1 of every other device, whose kernel of call n had ended by then.
-__kernel void AT_ONCE(__global ELEMENT* out, ulong out_at, __global const ELEMENT* mine, ulong mine_at, ulong count, uint self,
-                      ulong box, uint call, __global uint* status, ulong limit, EACH(__global ulong*, l)) {
-  const ulong begin = (ulong)(call & 1u) * DEVICES * box, first = get_global_id(0), step = get_global_size(0);
-  out += out_at;
-  mine += mine_at;
-  for (ulong i = first; i < count; i += step) {
-    const ELEMENT x = mine[i];
+// Waits for element i of a device.
+inline ELEMENT received(addresses boxes, uint device, ulong box, ulong i, uint call, __global uint* status, ulong limit) {
+  return await(box_of(boxes, 0, device, box, call) + LINE + i * WORDS, call, device, status, limit);
+}
+
+// Exchanges few elements: each device puts what it sends into its boxes at the others, and waits for
+// each element of theirs. All that come are combined with its own [from, from + size) of `sent`, or
+// each goes to its place in the output (MOVES).
+__kernel void AT_ONCE(__global ELEMENT* out, __global const ELEMENT* in, segments sent, segments come, addresses boxes, ulong box,
+                      uint self, uint call, __global uint* status, ulong limit) {
+  const ulong first = get_global_id(0), step = get_global_size(0), most = most_of(sent), most_come = most_of(come);
+  if (first == 0) {
 #pragma unroll
-    for (uint k = 1; k < DEVICES; ++k) {
-      const uint to = (self + k) % DEVICES;
-      post(OF(l, to) + begin + self * box + i * WORDS, x, call);
-    }
+    OTHERS(k) post_word(box_of(boxes, k, self, box, call), 0, call);
   }
-  words landing = OF(l, self) + begin;
-  for (ulong i = first; i < count; i += step) {
+  for (ulong i = first; i < most; i += step) {
+#pragma unroll
+    OTHERS(k)
+      if (i < sent.size[k]) post(box_of(boxes, k, self, box, call) + LINE + i * WORDS, in[sent.from[k] + i], call);
+  }
+#ifdef MOVES
+  for (ulong i = first; i < sent.size[0]; i += step) out[sent.to[0] + i] = in[sent.from[0] + i];
+  for (ulong i = first; i < most_come; i += step) {
+#pragma unroll
+    OTHERS(k)
+      if (i < come.size[k])
+        out[come.to[k] + i] = received(boxes, number_of(self, k), box, i, call, status, limit);
+  }
+#else
+  for (ulong i = first; i < sent.size[0]; i += step) {
     ELEMENT sum = 0;
     for (uint k = 0; k < DEVICES; ++k) {
-      const ELEMENT x = k == self ? mine[i] : await(landing + k * box + i * WORDS, call, k, status, limit);
+      const ELEMENT x = k == self ? in[sent.from[0] + i] : received(boxes, k, box, i, call, status, limit);
       sum = k == 0 ? x : WITH(sum, x);
     }
-    out[i] = sum;
+    out[sent.to[0] + i] = sum;
   }
+#endif
+  if (first == 0)
+    OTHERS(k) await_word(box_of(boxes, 0, number_of(self, k), box, call), call, number_of(self, k), status, limit);
 }
 
-// Elements of part k of `count`: as part_of in lib/exchange/collective.cpp.
-inline ulong part_begin(ulong count, uint k) {
-  const ulong granules = count / WIDTH;
-  return k == DEVICES ? count : (granules / DEVICES * k + min((ulong)k, granules % DEVICES)) * WIDTH;
-}
-
-inline void move(__global ELEMENT* to, __global const ELEMENT* from, ulong count, uint aligned) {
+// Copies elements to one or two places.
+inline void move(__global ELEMENT* to, __global ELEMENT* also, __global const ELEMENT* from, ulong count, uint aligned) {
   const ulong wide = aligned ? count / WIDTH : 0;
-  for (ulong i = get_local_id(0); i < wide; i += get_local_size(0)) ((__global WIDE*)to)[i] = ((__global const WIDE*)from)[i];
-  for (ulong i = wide * WIDTH + get_local_id(0); i < count; i += get_local_size(0)) to[i] = from[i];
+  for (ulong i = get_local_id(0); i < wide; i += get_local_size(0)) {
+    const WIDE x = ((__global const WIDE*)from)[i];
+    ((__global WIDE*)to)[i] = x;
+    if (also != 0) ((__global WIDE*)also)[i] = x;
+  }
+  for (ulong i = wide * WIDTH + get_local_id(0); i < count; i += get_local_size(0)) {
+    const ELEMENT x = from[i];
+    to[i] = x;
+    if (also != 0) also[i] = x;
+  }
 }
 
-// Raises flag `at` of all other devices, after what the work-group has written.
-#define RAISE(at)                                                              \
-  barrier(CLK_GLOBAL_MEM_FENCE);                                               \
-  if (lane < DEVICES && lane != self) store_release(OF(f, lane) + (at), call);
+// Flags of a device: from each device that it has come, and for each exchange, device and tile that
+// the tile is there. A place has one meaning in all calls, as a device may be a call ahead.
+#define TILE_FLAG(exchange, device, tile) (DEVICES + ((exchange) * DEVICES + (device)) * MOST_TILES + (tile))
+// Raises a flag of all other devices, after what the work-group has written.
+#define RAISE(flag)              \
+  barrier(CLK_GLOBAL_MEM_FENCE); \
+  if (lane > 0 && lane < DEVICES) store_release(theirs + (flag), call);
+// Waits until device `lane` has raised a flag.
+#define AWAIT(flag) \
+  if (lane > 0 && lane < DEVICES) await_flag((__global uint*)flags.at[0] + (flag), call, other, status, limit);
 
-// Exchanges and combines many elements, in two shots: part k of every device goes to device k in
-// tiles, which combines them and stores the result into the outputs o0, o1, .. of all. A work-group
-// waits only for its tiles. Every device has 2 x DEVICES x `tiles` flags f0, f1, ..: for each sender
-// and tile that it has landed, and that the result is there. When the kernel ends, all others have
-// read what it sent, and its own output is whole.
-__kernel void IN_PARTS(EACH(__global ELEMENT*, o), ulong out_at,
-                       __global const ELEMENT* mine, ulong mine_at, ulong count, uint self, uint aligned, ulong slot, ulong tile,
-                       uint tiles, uint call, __global uint* status, ulong limit, EACH(__global ELEMENT*, l),
-                       EACH(__global uint*, f)) {
-  const uint lane = get_local_id(0);
-  __global const ELEMENT* landing = OF(l, self);
-  __global uint* flags = OF(f, self);
-  const ulong own = part_begin(count, self), own_count = part_begin(count, self + 1) - own;
-  mine += mine_at;
-  for (uint t = get_group_id(0); t < tiles; t += get_num_groups(0)) {
-    for (uint k = 1; k < DEVICES; ++k) {
-      const uint to = (self + k) % DEVICES;
-      const ulong part = part_begin(count, to), size = part_begin(count, to + 1) - part, from = t * tile;
-      if (from < size) move(OF(l, to) + self * slot + from, mine + part + from, min(tile, size - from), aligned);
-    }
-    RAISE(self * tiles + t)
-  }
-  for (uint t = get_group_id(0); t < tiles; t += get_num_groups(0)) {
-    if (lane < DEVICES && lane != self) await_flag(flags + lane * tiles + t, call, lane, status, limit);
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    const ulong from = t * tile, size = from < own_count ? min(tile, own_count - from) : 0, wide = aligned ? size / WIDTH : 0;
-    const ulong to = out_at + own + from;
-    for (ulong i = lane; i < wide; i += get_local_size(0)) {
-      const WIDE sum = combined_wide(mine + own + from, landing + from, slot, i, self, DEVICES);
+enum { ENDS, COMBINES, PASSES_ON };
+
+// Exchanges many elements, in tiles; a work-group waits only for its own. First the device's
+// segments go to the addresses `to`, and `also` to others of its own (0: nowhere). `then` tells what
+// happens to the device's part of `part` elements as it comes: nothing; it combines what is in slots
+// of `slot` elements at `landing` with its own segment, or takes the elements at `landing`, and
+// stores the result at the addresses `results`. `asks`: others must have come before their memory
+// may be written. When the kernel ends, all others have read what it sent, and its own output is
+// whole.
+__kernel void IN_TILES(__global const ELEMENT* in, segments sent, addresses to, addresses also, uint asks, uint then,
+                       ulong part, ulong landing, ulong slot, addresses results, uint aligned, ulong tile, uint tiles,
+                       addresses flags, uint self, uint call, __global uint* status, ulong limit) {
+  const uint lane = get_local_id(0), other = number_of(self, lane);
+  __global uint* theirs = 0;
 #pragma unroll
-      for (uint k = 0; k < DEVICES; ++k) {
-        const uint q = (self + k) % DEVICES;
-        ((__global WIDE*)(OF(o, q) + to))[i] = sum;
+  OTHERS(k) if (k == lane) theirs = (__global uint*)flags.at[k];
+  if (asks) {
+    if (get_group_id(0) == 0 && lane > 0 && lane < DEVICES) store_release(theirs + self, call);
+    AWAIT(other)
+    barrier(CLK_GLOBAL_MEM_FENCE);
+  }
+  // The next tile is on its way while one is combined or passed on.
+  const uint step = get_num_groups(0), end = then == ENDS ? tiles : tiles + step;
+  for (uint next = get_group_id(0); next < end; next += step) {
+    if (next < tiles) {
+      const ulong at = next * tile;
+      for (uint i = 0; i < DEVICES; ++i) {
+        // Work-groups begin with different devices, and end with this one.
+        const uint wanted = i == DEVICES - 1 ? 0 : 1 + (i + next) % (DEVICES - 1);
+        ulong from = 0, size = 0, there = 0, here = 0;
+#pragma unroll
+        EACH(k) {
+          if (k == wanted) from = sent.from[k], size = sent.size[k], there = to.at[k], here = also.at[k];
+        }
+        if (there == 0 || at >= size) continue;
+        __global ELEMENT* copy = here != 0 ? (__global ELEMENT*)here + at : 0;
+        move((__global ELEMENT*)there + at, copy, in + from + at, min(tile, size - at), aligned);
       }
+      RAISE(TILE_FLAG(0, self, next))
+    }
+    if (then == ENDS || next < step) continue;
+    const uint t = next - step;
+    AWAIT(TILE_FLAG(0, other, t))
+    barrier(CLK_GLOBAL_MEM_FENCE);
+    const ulong from = t * tile, size = from < part ? min(tile, part - from) : 0, wide = aligned ? size / WIDTH : 0;
+    __global const ELEMENT* mine = in + sent.from[0] + from;
+    __global const ELEMENT* landed = (__global const ELEMENT*)landing + from;
+    for (ulong i = lane; i < wide; i += get_local_size(0)) {
+      const WIDE x = then == COMBINES ? combined_wide(mine, landed, slot, i, self, DEVICES) : ((__global const WIDE*)landed)[i];
+#pragma unroll
+      EACH(k) if (results.at[k] != 0) ((__global WIDE*)((__global ELEMENT*)results.at[k] + from))[i] = x;
     }
     for (ulong i = wide * WIDTH + lane; i < size; i += get_local_size(0)) {
-      const ELEMENT sum = combined(mine + own + from, landing + from, slot, i, self, DEVICES);
-      for (uint k = 0; k < DEVICES; ++k) OF(o, k)[to + i] = sum;
+      const ELEMENT x = then == COMBINES ? combined(mine, landed, slot, i, self, DEVICES) : landed[i];
+      EACH(k) if (results.at[k] != 0) ((__global ELEMENT*)results.at[k] + from)[i] = x;
     }
-    RAISE((DEVICES + self) * tiles + t)
+    RAISE(TILE_FLAG(1, self, t))
   }
-  if (lane < DEVICES && lane != self)
-    for (uint t = get_group_id(0); t < tiles; t += get_num_groups(0))
-      await_flag(flags + (DEVICES + lane) * tiles + t, call, lane, status, limit);
+  const uint last = then == ENDS ? 0 : 1;
+  for (uint t = get_group_id(0); t < tiles; t += step) {
+    AWAIT(TILE_FLAG(last, other, t))
+  }
 }
 #endif

@@ -33,6 +33,9 @@ __kernel __attribute__((reqd_work_group_size(DEVICES, 1, 1))) void sync(uint sig
   }
 }
 
+// Notes where memory is.
+__kernel void address(__global const uchar* memory, __global ulong* to) { *to = (ulong)memory; }
+
 // Copies bytes, 16 at a time if both sides allow it.
 __kernel void put(__global uchar* to, ulong to_at, __global const uchar* from, ulong from_at, ulong size) {
   to += to_at;

@@ -64,6 +64,60 @@ Part part_of(std::uint64_t count, Element element, std::size_t parts, std::size_
   return {begin(i), begin(i + 1)};
 }
 
+Part own_part(const CollectiveCall& call, std::size_t devices, DeviceIndex device) {
+  const bool served = devices > 2 && (call.collective == Collective::broadcast ||
+                                      call.collective == Collective::reduce);
+  if (!served) return part_of(call.count, call.element, devices, device.value);
+  if (device == call.root) return {};
+  return part_of(call.count, call.element, devices - 1,
+                 device.value - (device > call.root ? 1u : 0u));
+}
+
+Segment first_segment(const CollectiveCall& call, std::size_t devices, DeviceIndex from,
+                      DeviceIndex to, bool in_parts) {
+  const auto part = [&](DeviceIndex of) {
+    const Part own = own_part(call, devices, of);
+    return Segment{own.begin, own.size(), own.begin};
+  };
+  const Segment whole{0, call.count, 0};
+  switch (call.collective) {
+    case Collective::barrier:
+      return {};
+    case Collective::broadcast:
+      if (from != call.root) return {};
+      return in_parts && to != call.root ? part(to) : whole;
+    case Collective::reduce:
+      if (in_parts) return part(to);
+      return to == call.root ? whole : Segment{};
+    case Collective::all_reduce:
+      return in_parts ? part(to) : whole;
+    case Collective::all_gather:
+      return {0, part(from).size, part(from).to};
+    case Collective::reduce_scatter:
+      return {part(to).begin, part(to).size, 0};
+    case Collective::all_to_all:
+      return {part(to).begin, part(to).size, from.value * part(to).size};
+    case Collective::neighbours:
+      // The first half of the input goes to the device before, where it arrives in the second
+      // half of the output, as coming from the device after; and vice versa.
+      if (to.value + 1 == from.value) return {0, call.count, call.count};
+      if (from.value + 1 == to.value) return {call.count, call.count, 0};
+      return {};
+  }
+  return {};
+}
+
+std::uint64_t longest_segment(const CollectiveCall& call, std::size_t devices, bool in_parts) {
+  const Collective each = call.collective;
+  if (each == Collective::barrier) return 0;
+  if (each == Collective::neighbours ||
+      (!in_parts && (each == Collective::broadcast || each == Collective::reduce ||
+                     each == Collective::all_reduce)))
+    return call.count;
+  return largest(devices,
+                 [&](DeviceIndex device) { return own_part(call, devices, device).size(); });
+}
+
 Bytes input_bytes(const CollectiveCall& call, std::size_t devices, DeviceIndex device) {
   const Bytes size = bytes_of(call.element), all = call.count * size;
   switch (call.collective) {

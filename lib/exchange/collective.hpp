@@ -54,6 +54,23 @@ struct Part {
 // have equal sizes up to 16 bytes.
 Part part_of(std::uint64_t count, Element element, std::size_t parts, std::size_t i);
 
+// Elements that a device sends to another one, or keeps: of its input, and where they begin in the
+// output of the receiver.
+struct Segment {
+  std::uint64_t begin = 0, size = 0, to = 0;
+};
+// Returns what `from` sends to `to` first. `in_parts`: data that all devices need, or that is
+// combined, is sent in parts, one to each device that has a part of its own (own_part), which
+// passes it on, or combines it; otherwise it is sent whole.
+Segment first_segment(const CollectiveCall& call, std::size_t devices, DeviceIndex from,
+                      DeviceIndex to, bool in_parts);
+// Returns the part of a call in parts that a device passes on or combines. A root that all the
+// others serve has none, as its link carries everything already.
+Part own_part(const CollectiveCall& call, std::size_t devices, DeviceIndex device);
+
+// Returns the most elements that a device sends to another one first.
+std::uint64_t longest_segment(const CollectiveCall& call, std::size_t devices, bool in_parts);
+
 // Return the bytes of a device's input and output of a call; 0: it has none.
 Bytes input_bytes(const CollectiveCall& call, std::size_t devices, DeviceIndex device);
 Bytes output_bytes(const CollectiveCall& call, std::size_t devices, DeviceIndex device);

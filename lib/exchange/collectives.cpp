@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <array>
 #include <tuple>
+#include <utility>
 
 #include "lib/base/error.hpp"
 
@@ -24,13 +25,29 @@ constexpr Bytes kLine = 128;
 constexpr std::size_t kMost = 8;
 // Largest size of all boxes that one device fills in the landing memory of numbered words.
 constexpr Bytes kBoxes = Bytes{4} << 20;
-constexpr std::uint32_t kMostTiles = 4096;
+constexpr std::uint32_t kMostTiles = 4096;  // of one exchange
+constexpr std::size_t kGroup = 512;         // work-items of a group that waits for other devices
 
 Bytes in_lines(Bytes size) { return (size + kLine - 1) / kLine * kLine; }
 
 bool same_place(const InBuffer& a, Buffer& buffer, Bytes offset) {
   return a.buffer == &buffer && a.offset == offset;
 }
+
+// Numbers by device, from one's own on, as the kernels take them: kinds of numbers one after
+// another.
+class PerDevice {
+ public:
+  PerDevice(std::size_t devices, std::size_t kinds) : devices_(devices), kinds_(kinds) {}
+  std::uint64_t& at(std::size_t kind, std::size_t k) { return all_[kind * devices_ + k]; }
+  KernelArg argument() const {
+    return ValueBytes{std::as_bytes(std::span(all_).first(kinds_ * devices_))};
+  }
+
+ private:
+  std::size_t devices_, kinds_;
+  std::array<std::uint64_t, 3 * kMost> all_{};
+};
 
 const char* c_type(Element element) {
   switch (element) {
@@ -53,8 +70,8 @@ struct Collectives::Participant {
   CountedPeer peer;
   DeviceResources* device = nullptr;
   // By what they do; see kernel().
-  std::map<std::tuple<Element, Reduction, Way>, std::unique_ptr<Kernel>> kernels;
-  std::uint32_t by_one_kernel = 0;  // calls so far
+  std::map<std::tuple<Element, Reduction, Way, bool>, std::unique_ptr<Kernel>> kernels;
+  std::uint32_t launches = 0;  // calls of one launch so far
   // Whether others may put into its landing memory without asking. It is false from when the
   // device combined the data there until all devices have synchronised. It is the same on every
   // device, as all enqueue the same calls.
@@ -71,26 +88,35 @@ Collectives::Collectives(PeerGroup& group, std::vector<DeviceResources*> devices
   }
   for (const DeviceIndex device : all_) others_.push_back(others_of(all_, device));
   slot_ = n == 1 ? kLine : in_lines(std::max(std::min(largest, kAtOnce), largest / n + 2 * kLine));
+  slot_ = std::min(slot_, group.most_shared() / n / kLine * kLine);
   landing_ = group.allocate(slot_ * n);
-  bool direct = n > 1 && n <= kMost;
-  for (const DeviceIndex from : all_) direct = direct && group.peer(from).flag_wait();
-  for (const DeviceIndex from : all_)
-    for (const DeviceIndex to : others_[from.value])
-      direct = direct && group.peer(from).path(to) == PeerPath::direct;
-  if (!direct) return;
+  if (!in_launches(group)) return;
   units_ = devices.front()->traits().compute_units;
   for (const DeviceResources* each : devices)
     units_ = std::min(units_, each->traits().compute_units);
-  box_ = kBoxes / n;
-  packets_ = group.allocate(2 * kBoxes);
-  flags_ = group.allocate(2 * n * kMostTiles * sizeof(std::uint32_t));
-  const std::vector<std::byte> zeros(flags_->size());
-  for (const DeviceIndex device : all_)
-    members_[device.value]->device->try_out(
-        [&](Stream& stream) { stream.upload(flags_->piece(device), 0, zeros); });
+  box_ = kBoxes / n + kLine;
+  packets_ = group.allocate(2 * n * box_);
+  flags_ = group.allocate((1 + 2 * kMostTiles) * n * sizeof(std::uint32_t));
+  for (const auto* memory : {&packets_, &flags_}) {
+    const std::vector<std::byte> zeros((*memory)->size());
+    for (const DeviceIndex device : all_)
+      members_[device.value]->device->try_out(
+          [&](Stream& stream) { stream.upload((*memory)->piece(device), 0, zeros); });
+  }
 }
 
 Collectives::~Collectives() = default;
+
+bool Collectives::in_launches(PeerGroup& group) {
+  const auto n = static_cast<std::uint32_t>(group.size());
+  if (n == 1 || n > kMost) return false;
+  for (std::uint32_t from = 0; from < n; ++from) {
+    if (!group.peer({from}).flag_wait()) return false;
+    for (std::uint32_t to = 0; to < n; ++to)
+      if (from != to && group.peer({from}).path({to}) != PeerPath::direct) return false;
+  }
+  return true;
+}
 
 CountedPeer& Collectives::peer(DeviceIndex device) { return members_[device.value]->peer; }
 
@@ -107,29 +133,34 @@ Traffic Collectives::end_count() {
   return traffic_of(peers);
 }
 
-void Collectives::build(const CollectiveCall& call) {
-  if (!reduces(call.collective)) return;
-  for (const DeviceIndex device : all_) kernel(device, call, way_of(call));
+void Collectives::build(const CollectiveCall& call, const InShared& out) {
+  if (!packets_ && !reduces(call.collective)) return;
+  for (const DeviceIndex device : all_) kernel(device, call, way_of(call, out));
 }
 
 Kernel& Collectives::kernel(DeviceIndex device, const CollectiveCall& call, Way way) {
   Participant& member = *members_[device.value];
-  auto& made = member.kernels[{call.element, call.reduction, way}];
+  const bool moves = !reduces(call.collective);  // words of 32 bits, whatever they are part of
+  const Element element = moves ? Element::u32 : call.element;
+  auto& made = member.kernels[{element, call.reduction, way, moves}];
   if (!made) {
     const std::string kind =
-        std::string(to_string(call.element)) + "_" + std::string(to_string(call.reduction));
-    std::string options = "-DCOMBINE=combine_" + kind + " -DELEMENT=" + c_type(call.element) +
-                          " -DWIDTH=" + std::to_string(16 / bytes_of(call.element));
+        moves ? "move"
+              : std::string(to_string(element)) + "_" + std::string(to_string(call.reduction));
+    std::string options = "-DCOMBINE=combine_" + kind + " -DELEMENT=" + c_type(element) +
+                          " -DWIDTH=" + std::to_string(16 / bytes_of(element));
     options += call.reduction == Reduction::sum   ? " -DSUM"
                : call.reduction == Reduction::min ? " -DMIN"
                                                   : " -DMAX";
-    if (call.element == Element::f64) options += " -DFP64";
+    if (element == Element::f64) options += " -DFP64";
+    if (moves) options += " -DMOVES";
     if (member.device->traits().cpu) options += " -DLINEAR";
     if (packets_)
-      options += " -DNVIDIA -DAT_ONCE=at_once_" + kind + " -DIN_PARTS=in_parts_" + kind +
-                 " -DDEVICES=" + std::to_string(group_.size());
+      options += " -DNVIDIA -DAT_ONCE=at_once_" + kind + " -DIN_TILES=in_tiles_" + kind +
+                 " -DDEVICES=" + std::to_string(group_.size()) +
+                 " -DMOST_TILES=" + std::to_string(kMostTiles);
     const char* const name = way == Way::at_once    ? "at_once_"
-                             : way == Way::in_parts ? "in_parts_"
+                             : way == Way::in_tiles ? "in_tiles_"
                                                     : "combine_";
     made = member.device->kernel(kCollectiveKernels, name + kind, options);
   }
@@ -142,22 +173,23 @@ void Collectives::enqueue(DeviceIndex device, const CollectiveCall& call, const 
   const Bytes needed = input_bytes(call, n, device), made = output_bytes(call, n, device);
   const bool fits =
       (needed == 0 || (in.buffer != nullptr && in.offset + needed <= in.buffer->size())) &&
-      (made == 0 || (out.memory != nullptr && out.offset + made <= out.memory->size()));
+      (made == 0 || (out.memory != nullptr && out.offset + made <= out.size()));
   if (!fits)
     throw Error(ErrorKind::internal,
                 "memory too small for " + std::string(to_string(call.collective)));
+  switch (way_of(call, out)) {
+    case Way::at_once:
+      return launch_at_once(device, call, in, out, stream);
+    case Way::in_tiles:
+      for (std::uint64_t begin = 0; const std::uint64_t end : ends_of_launches(call, out))
+        launch_in_tiles(device, call, {std::exchange(begin, end), end}, in, out, stream);
+      return;
+    case Way::combine:
+      break;
+  }
   switch (call.collective) {
     case Collective::barrier:
       return sync_all(device);
-    case Collective::broadcast:
-      return broadcast(device, call, in, out);
-    case Collective::all_gather:
-      sync_all(device);  // wait until every device's output may be written
-      return gather(device, call, in, out);
-    case Collective::all_to_all:
-      return all_to_all(device, call, in, out);
-    case Collective::neighbours:
-      return neighbours(device, call, in, out);
     case Collective::reduce_scatter:
       return reduce_parts(device, call, in, std::array{&out.memory->piece(device)}, out.offset,
                           stream);
@@ -165,6 +197,8 @@ void Collectives::enqueue(DeviceIndex device, const CollectiveCall& call, const 
       return reduce(device, call, in, out, stream);
     case Collective::all_reduce:
       return all_reduce(device, call, in, out, stream);
+    default:
+      return move(device, call, in, out);
   }
 }
 
@@ -179,93 +213,46 @@ void Collectives::enter_landing(DeviceIndex device) {
   if (!members_[device.value]->landing_free) sync_all(device);
 }
 
-// Sends the data of `part` to the output of every device; all outputs may be written already.
-void Collectives::gather(DeviceIndex device, const CollectiveCall& call, const InBuffer& part,
-                         const InShared& out) {
-  const Bytes size = bytes_of(call.element);
-  const Part mine = part_of(call.count, call.element, group_.size(), device.value);
-  const Bytes at = out.offset + mine.begin * size;
-  Peer& peer = this->peer(device);
-  for (const DeviceIndex to : others_[device.value])
-    peer.put(*part.buffer, part.offset, *out.memory, to, at, mine.size() * size);
-  if (mine.size() > 0 && !same_place(part, out.memory->piece(device), at))
-    peer.put(*part.buffer, part.offset, *out.memory, device, at, mine.size() * size);
-  sync_all(device);
-}
-
-void Collectives::broadcast(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
-                            const InShared& out) {
+// Moves data by puts, once the receivers have come.
+void Collectives::move(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
+                       const InShared& out) {
   const std::size_t n = group_.size();
-  const Bytes size = bytes_of(call.element), bytes = call.count * size;
-  const auto& others = others_[device.value];
+  const Bytes size = bytes_of(call.element);
   Peer& peer = this->peer(device);
-  sync_all(device);
-  const bool scattered = n > 2 && bytes > kScattered;
-  // Returns the part that the root gives to a device, which passes it on; parts go to the devices
-  // other than the root in order.
-  const auto part = [&](DeviceIndex of) {
-    return part_of(call.count, call.element, n - 1, of.value - (of > call.root ? 1u : 0u));
+  const bool in_parts =
+      call.collective == Collective::broadcast && n > 2 && call.count * size > kScattered;
+  const auto segment = [&](DeviceIndex from, DeviceIndex to) {
+    return first_segment(call, n, from, to, in_parts);
   };
-  if (device == call.root) {
-    for (const DeviceIndex to : others) {
-      const Part given = scattered ? part(to) : Part{0, call.count};
-      peer.put(*in.buffer, in.offset + given.begin * size, *out.memory, to,
-               out.offset + given.begin * size, given.size() * size);
-    }
-    peer.sync(others, {});
-    if (bytes > 0 && !same_place(in, out.memory->piece(device), out.offset))
-      peer.put(*in.buffer, in.offset, *out.memory, device, out.offset, bytes);
-  } else {
-    peer.sync({}, std::span(&call.root, 1));
-    if (!scattered) return;
-    const Bytes at = out.offset + part(device).begin * size;
-    std::vector<DeviceIndex> receivers = others;
-    std::erase(receivers, call.root);
-    for (const DeviceIndex to : receivers)
-      peer.put(out.memory->piece(device), at, *out.memory, to, at, part(device).size() * size);
-    peer.sync(receivers, receivers);
-  }
-}
-
-void Collectives::all_to_all(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
-                             const InShared& out) {
-  const std::size_t n = group_.size();
-  const Bytes size = bytes_of(call.element);
-  Peer& peer = this->peer(device);
   const auto put = [&](DeviceIndex to) {
-    const Part part = part_of(call.count, call.element, n, to.value);
-    peer.put(*in.buffer, in.offset + part.begin * size, *out.memory, to,
-             out.offset + device.value * part.size() * size, part.size() * size);
+    const Segment each = segment(device, to);
+    peer.put(*in.buffer, in.offset + each.begin * size, *out.memory, to,
+             out.offset + each.to * size, each.size * size);
   };
-  sync_all(device);
-  for (const DeviceIndex to : others_[device.value]) put(to);
-  put(device);
-  sync_all(device);
-}
-
-void Collectives::neighbours(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
-                             const InShared& out) {
-  const Bytes bytes = call.count * bytes_of(call.element);
-  Peer& peer = this->peer(device);
-  std::vector<DeviceIndex> beside;
-  if (device.value > 0) beside.push_back({device.value - 1});
-  if (device.value + 1 < group_.size()) beside.push_back({device.value + 1});
-  if (beside.empty()) return;
-  peer.sync(beside, beside);
-  for (const DeviceIndex to : beside) {
-    // The first half of the input goes to the device before, where it arrives in the second
-    // half of the output, as coming from the device after; and vice versa.
-    const bool before = to < device;
-    peer.put(*in.buffer, in.offset + (before ? 0 : bytes), *out.memory, to,
-             out.offset + (before ? bytes : 0), bytes);
+  std::vector<DeviceIndex> receivers, senders;
+  for (const DeviceIndex other : others_[device.value]) {
+    if (segment(device, other).size > 0) receivers.push_back(other);
+    if (segment(other, device).size > 0) senders.push_back(other);
   }
-  peer.sync(beside, beside);
+  peer.sync(senders, receivers);
+  for (const DeviceIndex to : receivers) put(to);
+  peer.sync(receivers, senders);
+  const Segment own = segment(device, device);
+  if (own.size > 0 && !same_place({in.buffer, in.offset + own.begin * size},
+                                  out.memory->piece(device), out.offset + own.to * size))
+    put(device);
+  if (!in_parts || device == call.root) return;
+  const Part part = own_part(call, n, device);
+  const Bytes at = out.offset + part.begin * size;
+  std::vector<DeviceIndex> others = others_[device.value];
+  std::erase(others, call.root);
+  for (const DeviceIndex to : others)
+    peer.put(out.memory->piece(device), at, *out.memory, to, at, part.size() * size);
+  peer.sync(others, others);
 }
 
 void Collectives::all_reduce(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
                              const InShared& out, Stream& stream) {
-  if (const Way way = way_of(call); way != Way::combine)
-    return reduce_by_one_kernel(device, call, way, in, out, stream);
   const Bytes size = bytes_of(call.element);
   Buffer& here = out.memory->piece(device);
   if (call.count * size <= kAtOnce) {
@@ -284,7 +271,9 @@ void Collectives::all_reduce(DeviceIndex device, const CollectiveCall& call, con
     return sync_all(device);
   }
   reduce_parts(device, call, in, std::array{&here}, at, stream);
-  gather(device, call, {&here, at}, out);
+  for (const DeviceIndex to : others_[device.value])
+    peer(device).put(here, at, *out.memory, to, at, mine.size() * size);
+  sync_all(device);
 }
 
 // Returns the memory of all devices as this one's kernels reach it; empty if they do not reach all.
@@ -298,67 +287,169 @@ std::vector<Buffer*> Collectives::everywhere(DeviceIndex device, SharedMemory& m
   return all;
 }
 
-Collectives::Way Collectives::way_of(const CollectiveCall& call) const {
-  if (!packets_ || call.collective != Collective::all_reduce || call.count == 0)
-    return Way::combine;
-  return call.count * bytes_of(call.element) <= box_ / 2 ? Way::at_once : Way::in_parts;
+Collectives::Way Collectives::way_of(const CollectiveCall& call, const InShared& out) const {
+  if (!packets_) return Way::combine;
+  const Bytes size = bytes_of(call.element),
+              longest = longest_segment(call, group_.size(), false) * size;
+  const bool in_one_block =
+      longest == 0 || out.more.empty() ||
+      out.offset / out.memory->size() ==
+          (out.offset + largest_output(call, group_.size()) - 1) / out.memory->size();
+  return 2 * longest <= box_ - kLine && in_one_block ? Way::at_once : Way::in_tiles;
 }
 
-bool Collectives::is_one_launch(const CollectiveCall& call) const {
-  const Way way = way_of(call);
-  return way == Way::at_once || (way == Way::in_parts && members_.front()->landing_free);
+std::size_t Collectives::launches(const CollectiveCall& call, const InShared& out) const {
+  const Way way = way_of(call, out);
+  return way == Way::combine ? 0 : way == Way::at_once ? 1 : ends_of_launches(call, out).size();
+}
+
+bool Collectives::is_in_parts(const CollectiveCall& call) const {
+  return reduces(call.collective) ||
+         (call.collective == Collective::broadcast && group_.size() > 2);
+}
+
+// Returns where launches end, in elements of each segment: a launch needs room in the landing
+// memory, and stores each segment into one block.
+std::vector<std::uint64_t> Collectives::ends_of_launches(const CollectiveCall& call,
+                                                         const InShared& out) const {
+  const std::size_t n = group_.size();
+  const Bytes size = bytes_of(call.element);
+  const bool in_parts = is_in_parts(call);
+  const std::uint64_t longest = longest_segment(call, n, in_parts);
+  std::vector<std::uint64_t> ends{longest};
+  if (reduces(call.collective) && longest * size > slot_) {
+    const std::uint64_t times = ceil_div(longest * size, slot_);
+    for (std::size_t i = 1; i < times; ++i)
+      ends.push_back(part_of(longest, call.element, times, i).begin);
+  }
+  for (std::size_t i = 1; i <= out.more.size(); ++i) {
+    const Bytes begin = i * out.memory->size();
+    for (const DeviceIndex from : all_) {
+      for (const DeviceIndex to : all_) {
+        const Segment segment = first_segment(call, n, from, to, in_parts);
+        const Bytes at = out.offset + segment.to * size;
+        if (begin > at && begin < at + segment.size * size) ends.push_back((begin - at) / size);
+      }
+    }
+  }
+  std::sort(ends.begin(), ends.end());
+  ends.erase(std::unique(ends.begin(), ends.end()), ends.end());
+  return ends;
 }
 
 // All work-groups are resident at the same time: they wait for those of other devices.
-void Collectives::reduce_by_one_kernel(DeviceIndex device, const CollectiveCall& call, Way way,
-                                       const InBuffer& in, const InShared& out, Stream& stream) {
-  constexpr std::size_t kGroup = 512;
+void Collectives::launch_at_once(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
+                                 const InShared& out, Stream& stream) {
+  const std::size_t n = group_.size();
   const Bytes size = bytes_of(call.element);
-  CountedPeer& peer = this->peer(device);
+  const Bytes unit = reduces(call.collective) ? size : sizeof(std::uint32_t);
   const auto& others = others_[device.value];
+  CountedPeer& peer = this->peer(device);
   const auto wait = *peer.flag_wait();
-  std::vector<KernelArg> args;
-  const auto add = [&](std::initializer_list<KernelArg> more) {
-    args.insert(args.end(), more.begin(), more.end());
+  const bool in_place = call.collective == Collective::broadcast && device == call.root &&
+                        same_place(in, out.memory->piece(device), out.offset);
+  PerDevice sent(n, 3), come(n, 3), boxes(n, 1);
+  std::uint64_t most = 0;
+  const std::size_t block = out.memory != nullptr ? out.offset / out.memory->size() : 0;
+  const Bytes offset = out.memory != nullptr ? out.offset % out.memory->size() : 0;
+  const auto set = [&](PerDevice& to, std::size_t k, const Segment& segment) {
+    to.at(0, k) = (in.offset + segment.begin * size) / unit;
+    to.at(1, k) = segment.size * size / unit;
+    to.at(2, k) = (offset + segment.to * size) / unit;
+    most = std::max(most, to.at(1, k));
   };
-  const auto add_each = [&](SharedMemory& memory) {
-    for (const DeviceIndex of : all_) args.emplace_back(memory.remote(device, of));
-  };
-  std::size_t groups = 0;
-  if (way == Way::at_once) {
-    for (const DeviceIndex to : others) peer.stored(to, 2 * call.count * size);
-    groups = std::min<std::size_t>(ceil_div(call.count, kGroup), 2 * units_);
-    add({&out.memory->piece(device), out.offset / size, in.buffer, in.offset / size, call.count,
-         device.value, box_ / sizeof(std::uint64_t)});
-  } else {
-    enter_landing(device);
-    const auto part = [&](DeviceIndex of) {
-      return part_of(call.count, call.element, group_.size(), of.value).size();
-    };
-    for (const DeviceIndex to : others) peer.stored(to, (part(to) + part(device)) * size);
-    peer.synchronised(others, others);
-    // The same tiles on every device: those of the longest part, the first or the last.
-    const std::uint64_t largest = std::max(part(all_.front()), part(all_.back()));
-    const Bytes tile =
-        std::max(std::clamp<Bytes>(largest * size / units_, Bytes{8} << 10, Bytes{128} << 10),
-                 ceil_div(largest * size, kMostTiles));
-    const std::uint64_t in_tile = in_lines(tile) / size;
-    const auto tiles = static_cast<std::uint32_t>(ceil_div(largest, in_tile));
-    groups = std::min<std::size_t>(tiles, units_);
-    const bool aligned = in.offset % 16 == 0 && out.offset % 16 == 0;
-    add_each(*out.memory);
-    add({out.offset / size, in.buffer, in.offset / size, call.count, device.value,
-         static_cast<std::uint32_t>(aligned), slot_ / size, in_tile, tiles});
+  for (std::size_t k = 0; k < n; ++k) {
+    const DeviceIndex other = k == 0 ? device : others[k - 1];
+    boxes.at(0, k) = packets_->address(device, other);
+    if (k == 0 && in_place) continue;
+    const Segment segment = first_segment(call, n, device, other, false);
+    set(sent, k, segment);
+    if (k == 0) continue;
+    set(come, k, first_segment(call, n, other, device, false));
+    peer.stored(other, 2 * segment.size * size);
   }
   peer.synchronised(others, others);
-  add({++members_[device.value]->by_one_kernel, wait.status, wait.limit_ns});
-  if (way == Way::at_once) {
-    add_each(*packets_);
-  } else {
-    add_each(*landing_);
-    add_each(*flags_);
+  Buffer* const some = &packets_->piece(device);  // for calls without data
+  const std::size_t groups =
+      std::clamp<std::size_t>(ceil_div(most, kGroup), 1, std::size_t{2} * units_);
+  stream.launch(kernel(device, call, Way::at_once), Grid{{groups * kGroup, 1, 1}, {kGroup, 1, 1}},
+                {out.memory != nullptr ? &out.block(block).piece(device) : some,
+                 in.buffer != nullptr ? in.buffer : some, sent.argument(), come.argument(),
+                 boxes.argument(), box_ / sizeof(std::uint64_t), device.value,
+                 ++members_[device.value]->launches, wait.status, wait.limit_ns});
+}
+
+// Exchanges those of `elements` that each segment has.
+void Collectives::launch_in_tiles(DeviceIndex device, const CollectiveCall& call,
+                                  const Part& elements, const InBuffer& in, const InShared& out,
+                                  Stream& stream) {
+  const std::size_t n = group_.size();
+  const Bytes size = bytes_of(call.element);
+  const bool combines = reduces(call.collective), in_parts = is_in_parts(call);
+  const bool passes_on = in_parts && !combines;
+  const Bytes unit = combines ? size : sizeof(std::uint32_t);
+  const auto& others = others_[device.value];
+  CountedPeer& peer = this->peer(device);
+  const auto wait = *peer.flag_wait();
+  const auto some_of = [&](std::uint64_t all) {
+    return std::clamp(all, elements.begin, elements.end) - elements.begin;
+  };
+  const auto output = [&](DeviceIndex of, std::uint64_t element) {
+    const Bytes at = out.offset + (element + elements.begin) * size;
+    return out.block(at / out.memory->size()).address(device, of) + at % out.memory->size();
+  };
+  const Part own = in_parts ? own_part(call, n, device) : Part{};
+  const std::uint64_t part = some_of(own.size());
+  const bool in_place = call.collective == Collective::broadcast &&
+                        same_place(in, out.memory->piece(device), out.offset);
+  bool aligned = in.offset % 16 == 0 && out.offset % 16 == 0;
+  PerDevice sent(n, 3), to(n, 1), also(n, 1), results(n, 1), flags(n, 1);
+  for (std::size_t k = 0; k < n; ++k) {
+    const DeviceIndex other = k == 0 ? device : others[k - 1];
+    flags.at(0, k) = flags_->address(device, other);
+    const Segment segment = first_segment(call, n, device, other, in_parts);
+    if (const std::uint64_t some = some_of(segment.size); some > 0) {
+      const Bytes from = in.offset + (segment.begin + elements.begin) * size;
+      sent.at(0, k) = from / unit;
+      sent.at(1, k) = some * size / unit;
+      // The root of a broadcast in parts copies each as it sends it.
+      if (combines && k > 0)
+        to.at(0, k) = landing_->address(device, other) + slot_ * device.value;
+      else if (!combines && (k > 0 || (!in_place && !passes_on)))
+        to.at(0, k) = output(other, segment.to);
+      if (passes_on && k > 0 && !in_place) also.at(0, k) = output(device, segment.to);
+      aligned = aligned && from % 16 == 0 && to.at(0, k) % 16 == 0;
+      if (k > 0) peer.stored(other, some * size);
+    }
+    const bool gets = call.collective == Collective::all_reduce ||
+                      (call.collective == Collective::reduce_scatter && k == 0) ||
+                      (call.collective == Collective::reduce && other == call.root) ||
+                      (passes_on && k > 0 && other != call.root);
+    if (!gets || part == 0) continue;
+    results.at(0, k) = output(other, call.collective == Collective::reduce_scatter ? 0 : own.begin);
+    if (k > 0) peer.stored(other, part * size);
   }
-  stream.launch(kernel(device, call, way), Grid{{groups * kGroup, 1, 1}, {kGroup, 1, 1}}, args);
+  for (unsigned exchange = 0; exchange < (in_parts ? 2 : 1); ++exchange)
+    peer.synchronised(others, others);
+  // The same tiles on every device. Small ones are passed on sooner; if all devices send as much
+  // as they get, only the number of flags counts.
+  const Bytes target =
+      passes_on || call.collective == Collective::reduce ? Bytes{24} << 10 : Bytes{128} << 10;
+  const Bytes longest = elements.size() * size, of_group = ceil_div(longest, units_);
+  const Bytes tile = in_lines(std::max({Bytes{8} << 10, ceil_div(longest, kMostTiles),
+                                        ceil_div(of_group, ceil_div(of_group, target))}));
+  const auto tiles = static_cast<std::uint32_t>(ceil_div(longest, tile));
+  const std::size_t groups = std::min<std::size_t>(tiles, units_);
+  const std::uint32_t then = combines ? 1 : passes_on ? 2 : 0;
+  const std::uint64_t landing = combines    ? landing_->address(device, device)
+                                : part == 0 ? 0
+                                            : output(device, own.begin);
+  stream.launch(kernel(device, call, Way::in_tiles), Grid{{groups * kGroup, 1, 1}, {kGroup, 1, 1}},
+                {in.buffer != nullptr ? in.buffer : &packets_->piece(device), sent.argument(),
+                 to.argument(), also.argument(), static_cast<std::uint32_t>(!combines), then,
+                 part * size / unit, landing, slot_ / unit, results.argument(),
+                 static_cast<std::uint32_t>(aligned), tile / unit, tiles, flags.argument(),
+                 device.value, ++members_[device.value]->launches, wait.status, wait.limit_ns});
 }
 
 // Combines the device's part and writes it to each memory of `to`.

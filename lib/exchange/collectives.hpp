@@ -26,6 +26,12 @@ struct InBuffer {
 struct InShared {  // the same offset on every device
   SharedMemory* memory = nullptr;
   Bytes offset = 0;
+  // Memory that goes on where that ends, each of its size: on the direct path devices share large
+  // memory in several blocks only (PeerGroup::most_shared).
+  std::span<const std::unique_ptr<SharedMemory>> more = {};
+
+  SharedMemory& block(std::size_t i) const { return i == 0 ? *memory : *more[i - 1]; }
+  Bytes size() const { return memory->size() * (1 + more.size()); }
 };
 
 // Landing memory and kernels for a group's collectives. All devices must enqueue the same calls in
@@ -38,11 +44,15 @@ class Collectives {
   Collectives(PeerGroup& group, std::vector<DeviceResources*> devices, Bytes largest);
   ~Collectives();
 
-  // Builds the kernels that such calls need, which enqueue() would otherwise build.
-  void build(const CollectiveCall& call);
+  // Tells whether calls are launches of kernels that also exchange: every path is direct, and the
+  // devices have room for each other's memory in the arguments of a kernel.
+  static bool in_launches(PeerGroup& group);
 
-  // Tells whether enqueue() launches one kernel and does nothing else, on each device.
-  bool is_one_launch(const CollectiveCall& call) const;
+  // Builds the kernels that such a call needs, which enqueue() would otherwise build.
+  void build(const CollectiveCall& call, const InShared& out);
+
+  // Returns how many kernels enqueue() launches on each device if it does nothing else; else 0.
+  std::size_t launches(const CollectiveCall& call, const InShared& out) const;
 
   // Enqueues the device's part of a call, after what it has enqueued before; does not block. `in`
   // has input_bytes(), aligned to elements; `out` has output_bytes(). `out` may be `in` for
@@ -63,14 +73,8 @@ class Collectives {
   CountedPeer& peer(DeviceIndex device);
   void sync_all(DeviceIndex device);
   void enter_landing(DeviceIndex device);
-  void broadcast(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
-                 const InShared& out);
-  void all_to_all(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
-                  const InShared& out);
-  void neighbours(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
-                  const InShared& out);
-  void gather(DeviceIndex device, const CollectiveCall& call, const InBuffer& part,
-              const InShared& out);
+  void move(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
+            const InShared& out);
   void all_reduce(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
                   const InShared& out, Stream& stream);
   void reduce_parts(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
@@ -79,13 +83,18 @@ class Collectives {
               const InShared& out, Stream& stream);
   void combine(DeviceIndex device, const CollectiveCall& call, const InBuffer& mine,
                std::span<Buffer* const> to, Bytes to_offset, std::uint64_t count, Stream& stream);
-  // How the kernel of a reduction works: it combines what has been put into the landing memory; or
-  // it exchanges as well, all at once or in parts.
-  enum class Way { combine, at_once, in_parts };
-  Way way_of(const CollectiveCall& call) const;
-  void reduce_by_one_kernel(DeviceIndex device, const CollectiveCall& call, Way way,
-                            const InBuffer& in, const InShared& out, Stream& stream);
   std::vector<Buffer*> everywhere(DeviceIndex device, SharedMemory& memory) const;
+  // What a kernel does: it combines what has been put into the landing memory; or it exchanges as
+  // well, all at once or in tiles.
+  enum class Way { combine, at_once, in_tiles };
+  Way way_of(const CollectiveCall& call, const InShared& out) const;
+  bool is_in_parts(const CollectiveCall& call) const;
+  std::vector<std::uint64_t> ends_of_launches(const CollectiveCall& call,
+                                              const InShared& out) const;
+  void launch_at_once(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
+                      const InShared& out, Stream& stream);
+  void launch_in_tiles(DeviceIndex device, const CollectiveCall& call, const Part& elements,
+                       const InBuffer& in, const InShared& out, Stream& stream);
   Kernel& kernel(DeviceIndex device, const CollectiveCall& call, Way way);
 
   PeerGroup& group_;
@@ -95,8 +104,8 @@ class Collectives {
   // Size of a slot of the landing memory: the most that one device sends to another.
   Bytes slot_ = 0;
   std::unique_ptr<SharedMemory> landing_;  // one slot per sender
-  // For reductions by one kernel; null: not every path is direct. packets_ has 2 boxes of box_
-  // bytes per sender.
+  // For calls of one launch; null: not every path is direct. packets_ has 2 boxes of box_ bytes per
+  // sender.
   std::unique_ptr<SharedMemory> packets_, flags_;
   Bytes box_ = 0;
   unsigned units_ = 0;  // compute units of the device that has the fewest

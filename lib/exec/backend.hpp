@@ -80,6 +80,9 @@ class OpenDevice {
   virtual Nanos looked_at_every() const { return Notifier::kLongest; }
   virtual DeviceResources& resources() = 0;
   virtual Stream& stream() = 0;
+  // Commands from now on have no times of the device, which take() and span() then cannot return.
+  // A time stamp costs the host of an H200 7 us. The device must be idle.
+  virtual void leave_untimed() {}
   // Begins a slice, to which all commands belong until submit(). Other commands (loading,
   // collecting, merging) belong to no slice.
   virtual void begin_slice() = 0;

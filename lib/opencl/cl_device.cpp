@@ -277,14 +277,25 @@ void ClDevice::download_rows(Buffer& from, std::byte* to, const Rows& rows) {
   }
 }
 
+void ClDevice::leave_untimed() {
+  const DriverCall inside(this);
+  try {
+    queues_[1] = cl::CommandQueue(context_, device_);
+  } catch (const cl::Error& error) {
+    throw cl_failure("making a queue of " + facts_.id, error.err());
+  }
+  is_timed_ = false;
+}
+
 BatchId ClDevice::submit() {
   const DriverCall inside(this, batches_.back().first_launch);
   try {
     slow_kernels();
     const auto& last = batches_.back().last;
     // Flushing the two queues that a resident slice leaves empty takes an H100's driver 5 us.
-    // Exchanges and stalls have commands outside of any batch.
-    const bool only_these = peer_ == nullptr && !slow_down().handicap().stalls();
+    // Exchanges through the host and stalls have commands outside of any batch.
+    const bool only_these =
+        (peer_ == nullptr || !peer_->asks_host()) && !slow_down().handicap().stalls();
     for (std::size_t queue = 0; queue < queues_.size(); ++queue) {
       if (!only_these || last[queue]() != nullptr) queues_[queue].flush();
     }
@@ -418,6 +429,10 @@ std::vector<RawCommand> ClDevice::take(BatchId batch) {
   try {
     for (Pending& pending : taken.commands) {
       RawCommand& command = pending.command;
+      if (!is_timed_) {
+        commands.push_back(std::move(command));
+        continue;
+      }
       command.started = started(taken, pending);  // NVIDIA stamps a stall as queued after its start
       const cl::Event& first = first_of(pending);
       command.queued = std::min<std::uint64_t>(

@@ -40,6 +40,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
 
   DeviceResources& resources() override { return *this; }
   Stream& stream() override { return *this; }
+  void leave_untimed() override;
   void begin_slice() override { in_slice_ = true; }
   BatchId submit() override;
   bool complete(BatchId batch) override;
@@ -95,6 +96,8 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   void notify_after(const cl::Event& event) { ring_after(event); }
   void wait_for_command(const cl::Event& event) { wait_aside(event, backend_.limits().answer); }
   void clear(Buffer& buffer);  // fills the buffer with zeros, and waits for the end of that
+  // Returns what a pointer to the buffer is in a kernel, and waits for that.
+  std::uint64_t address_of(Buffer& buffer);
   cl::Kernel make_kernel(std::string_view file, const char* entry, const std::string& options);
   std::shared_ptr<Notifier> notified() const { return shared_notifier(); }
   void flush_queues() { flush(); }
@@ -205,7 +208,7 @@ class ClDevice final : public OpenDevice, private DeviceResources, private Strea
   // Commands outside of batches that are waited for, or whose wait was left.
   std::vector<cl::Event> aside_;
   std::shared_ptr<ClDeviceState> state_ = std::make_shared<ClDeviceState>();
-  bool in_slice_ = false, delayed_ = false;
+  bool in_slice_ = false, delayed_ = false, is_timed_ = true;
   unsigned left_of_series_ = 0;  // launches still to come
   cl::Event series_began_;       // first launch of the series; null: still to come, or no series
   // Launches side by side: those still to come; the queues that they use in turn; the event that

@@ -316,6 +316,27 @@ void ClDevice::clear(Buffer& buffer) {
   wait_aside(cleared, backend_.limits().answer);
 }
 
+std::uint64_t ClDevice::address_of(Buffer& buffer) {
+  const std::unique_ptr<Buffer> noted = resources().allocate(sizeof(std::uint64_t));
+  const DriverCall inside(this);
+  cl::Kernel kernel = make_kernel("peers.cl", "address", "");
+  kernel.setArg(0, memory_of(buffer));
+  kernel.setArg(1, memory_of(*noted));
+  queues_[1].enqueueNDRangeKernel(kernel, cl::NullRange, cl::NDRange(1));
+  const auto address = std::make_shared<std::uint64_t>(0);
+  cl::Event read;
+  queues_[1].enqueueReadBuffer(memory_of(*noted), CL_FALSE, 0, sizeof *address, address.get(),
+                               nullptr, &read);
+  queues_[1].flush();
+  try {
+    wait_aside(read, backend_.limits().answer);
+  } catch (...) {
+    leak_shared(address);
+    throw;
+  }
+  return *address;
+}
+
 cl::Kernel ClDevice::make_kernel(std::string_view file, const char* entry,
                                  const std::string& options) {
   const DriverCall inside(this);

@@ -47,6 +47,7 @@ void ClPeer::set_up(ClSharedMemory* flags) {
   for (std::uint32_t i = 0; i < count(); ++i)
     staged += i != self_.value && path({i}) == PeerPath::staged ? 1 : 0;
   several_staged_ = staged > 1;
+  for (std::uint32_t i = 0; i < count(); ++i) asks_host_ |= i != self_.value && !by_flags({i});
   if (staged > 0) {
     // Devices of this process receive from slots at the host.
     bool by_host = false;

@@ -69,6 +69,8 @@ class ClPeer final : public Peer {
   std::optional<FlagWait> flag_wait() override;
   std::uint64_t wait_limit_ns() const override;
 
+  // Whether the host passes anything on, so that commands may belong to no batch.
+  bool asks_host() const { return asks_host_; }
   // Does what the host has to do for exchanges under way. Called by the device's thread whenever it
   // asks for completion. Throws cl::Error.
   void go_on();
@@ -145,6 +147,7 @@ class ClPeer final : public Peer {
   std::vector<cl::Event> before_puts_;
   cl::Event puts_end_;  // end of the gates of puts, if nothing was launched since
   ClSlots slots_;
+  bool asks_host_ = false;
   bool several_staged_ = false;  // more than one staged receiver, which share the slots
   cl::CommandQueue down_;        // queue of downloads for staged puts
   std::optional<cl::Kernel> sync_kernel_, put_kernel_;  // kernels of the direct path

@@ -10,10 +10,10 @@
 namespace mgpu {
 namespace {
 
-// Largest piece that is imported. The driver ends the process when it imports more: with two H200
-// and driver 580.159.04, pieces of 511.9 MiB and more do that, into any context and however they
-// were made; 258 MiB and less are fine. (One H100 alone imports 4 GiB.)
-constexpr Bytes kMostImported = Bytes{260} << 20;
+// Largest piece that is imported. The driver ends the process when it imports more: with several
+// H200 and driver 580.159.04, pieces of 511.9 MiB and more do that, into any context and however
+// they were made; 510 MiB and less are fine. (One H100 alone imports 4 GiB.)
+constexpr Bytes kMostImported = Bytes{508} << 20;
 
 Error too_large(Bytes size) {
   return Error(ErrorKind::unsupported,
@@ -43,7 +43,7 @@ cl::Buffer import_memory(ClDevice& device, const FileDescriptor& memory, Bytes s
 
 ClSharedMemory::ClSharedMemory(std::span<ClDevice* const> devices, std::span<const PeerPath> paths,
                                Bytes size)
-    : size_(size), buffers_(devices.size() * devices.size()) {
+    : size_(size), buffers_(devices.size() * devices.size()), addresses_(buffers_.size()) {
   for (const ClDevice* device : devices)
     states_.push_back(device != nullptr ? device->state() : nullptr);
   for (std::uint32_t i = 0; i < devices.size(); ++i)
@@ -51,7 +51,7 @@ ClSharedMemory::ClSharedMemory(std::span<ClDevice* const> devices, std::span<con
 }
 
 ClSharedMemory::ClSharedMemory(std::span<ClDevice* const> devices, Bytes size)
-    : size_(size), buffers_(devices.size() * devices.size()) {
+    : size_(size), buffers_(devices.size() * devices.size()), addresses_(buffers_.size()) {
   for (const ClDevice* device : devices) states_.push_back(device->state());
   const CudaMemory::Loaded& cuda = CudaMemory::instance();
   if (!cuda.memory) throw Error(ErrorKind::unsupported, cuda.why);
@@ -89,10 +89,12 @@ void ClSharedMemory::make_piece(std::span<ClDevice* const> devices, DeviceIndex 
     if (reached(PeerPath::direct)) {
       if (size_ > kMostImported) throw too_large(size_);
       const FileDescriptor memory = CudaMemory::instance().memory->make(own.facts(), size_);
-      keep(device.value, own.adopt(import_memory(own, memory, size_), size_, true));
       for (std::size_t by = 0; by < n; ++by) {
-        if (by != device.value && path_from(by) == PeerPath::direct)
-          keep(by, devices[by]->adopt(import_memory(*devices[by], memory, size_), size_, false));
+        const bool is_own = by == device.value;
+        if (!is_own && path_from(by) != PeerPath::direct) continue;
+        keep(by, devices[by]->adopt(import_memory(*devices[by], memory, size_), size_, is_own));
+        addresses_[by * n + device.value] =
+            devices[by]->address_of(*buffers_[by * n + device.value]);
       }
     } else {
       Pages& pages =

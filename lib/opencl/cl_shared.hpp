@@ -33,6 +33,9 @@ class ClSharedMemory final : public SharedMemory {
   Bytes size() const override { return size_; }
   Buffer& piece(DeviceIndex device) override { return *known(device, device); }
   Buffer* remote(DeviceIndex by, DeviceIndex of) override { return known(by, of); }
+  std::uint64_t address(DeviceIndex by, DeviceIndex of) override {
+    return addresses_[by.value * states_.size() + of.value];
+  }
 
  private:
   Buffer* known(DeviceIndex by, DeviceIndex of) {
@@ -47,6 +50,7 @@ class ClSharedMemory final : public SharedMemory {
   std::vector<std::unique_ptr<Pages>> pages_;  // memory of CPUs
   // Buffers, indexed by the device that uses one and the device it belongs to; null: staged.
   std::vector<std::unique_ptr<Buffer>> buffers_;
+  std::vector<std::uint64_t> addresses_;  // of those on a direct path; 0: not known
 };
 
 }  // namespace mgpu

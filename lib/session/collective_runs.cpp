@@ -14,6 +14,8 @@ namespace {
 
 constexpr std::uint64_t kLeastQueued = 4;
 constexpr Bytes kWindow = Bytes{16} << 20;
+// Size of the blocks of outputs that do not fit into one piece of shared memory.
+constexpr Bytes kBlock = Bytes{256} << 20;
 constexpr Bytes kChunk = Bytes{1} << 18;  // bytes compared by one thread at a time
 
 CollectiveCall call_of(Collective op, Element element, Reduction reduction, Bytes size) {
@@ -75,10 +77,27 @@ CollectiveRuns::CollectiveRuns(LinkSet& set, std::span<const Collective> ops, El
     resources.push_back(&set.device(device).resources());
     inputs_.push_back(&set.hold(resources.back()->allocate(std::max(kLeast, needed.input))));
   }
-  outputs_ = &set.hold(set.group().allocate(std::max(kLeast, needed.output)));
+  Bytes block = std::max(kLeast, needed.output);
+  if (block > set.group().most_shared()) block = kBlock;
+  std::vector<std::unique_ptr<SharedMemory>> blocks;
+  for (Bytes at = 0; at == 0 || at < needed.output; at += block)
+    blocks.push_back(set.group().allocate(block));
+  outputs_ =
+      &set.hold(std::make_unique<std::vector<std::unique_ptr<SharedMemory>>>(std::move(blocks)));
   windows_ = &set.host_memory(std::min(kWindow, std::max({kLeast, needed.input, needed.output})) *
                               set.size());
   collectives_ = &set.hold(std::make_unique<Collectives>(set.group(), resources, largest));
+}
+
+InShared CollectiveRuns::output() const {
+  return {outputs_->front().get(), 0, std::span(*outputs_).subspan(1)};
+}
+
+// Returns the block that has an offset of the outputs, which is a multiple of a window, and where
+// it is there.
+InBuffer CollectiveRuns::output_at(DeviceIndex device, Bytes offset) const {
+  const Bytes block = outputs_->front()->size();
+  return {&(*outputs_)[offset / block]->piece(device), offset % block};
 }
 
 std::span<std::byte> CollectiveRuns::window(DeviceIndex device) {
@@ -122,9 +141,11 @@ void CollectiveRuns::poison() {
   std::fill(windows_->bytes().begin(), windows_->bytes().end(), kPoison);
   set_.once(set_.all(), [this](DeviceIndex device) {
     const auto poisoned = window(device);
-    for (Bytes at = 0; at < output_; at += poisoned.size())
-      set_.device(device).stream().upload(outputs_->piece(device), at,
+    for (Bytes at = 0; at < output_; at += poisoned.size()) {
+      const InBuffer to = output_at(device, at);
+      set_.device(device).stream().upload(*to.buffer, to.offset,
                                           poisoned.first(std::min(poisoned.size(), output_ - at)));
+    }
   });
 }
 
@@ -133,8 +154,9 @@ std::uint64_t CollectiveRuns::count_wrong(const CollectiveCall& call, std::uint6
   each_window(call, output_bytes, [&](Bytes begin, const std::vector<std::span<std::byte>>& parts) {
     set_.once(set_.all(), [this, parts, begin](DeviceIndex device) {
       const auto part = parts[device.value];
-      if (!part.empty())
-        set_.device(device).stream().download(outputs_->piece(device), begin, part);
+      if (part.empty()) return;
+      const InBuffer from = output_at(device, begin);
+      set_.device(device).stream().download(*from.buffer, from.offset, part);
     });
     const Bytes chunks = (window({0}).size() + kChunk - 1) / kChunk;
     parallel_for(parts.size() * chunks, std::thread::hardware_concurrency(), [&](std::uint64_t k) {
@@ -157,11 +179,11 @@ void CollectiveRuns::measure(Collective op, Bytes size, Report& report) {
   link.path = set_.path_among(set_.all());
 
   const auto one_call = [this, call](DeviceIndex device) {
-    collectives_->enqueue(device, call, {inputs_[device.value], 0}, {outputs_, 0},
+    collectives_->enqueue(device, call, {inputs_[device.value], 0}, output(),
                           set_.device(device).stream());
   };
   output_ = largest_output(call, set_.size());
-  collectives_->build(call);
+  collectives_->build(call, output());
   upload_inputs(call, seed);
   poison();
   const std::vector<Nanos> isolated =
@@ -175,8 +197,8 @@ void CollectiveRuns::measure(Collective op, Bytes size, Report& report) {
   queued.warmup = std::min(repetitions_.warmup, 1u);
   const std::vector<Nanos> together = whole_times(set_.together().measure(
       set_.all(), queued, [this, call, one_call, calls](DeviceIndex device) {
-        if (collectives_->is_one_launch(call))
-          set_.device(device).stream().begin_series(static_cast<unsigned>(calls));
+        if (const std::size_t launches = collectives_->launches(call, output()); launches > 0)
+          set_.device(device).stream().begin_series(static_cast<unsigned>(calls * launches));
         for (std::uint64_t k = 0; k < calls; ++k) one_call(device);
       }));
   link.wrong = count_wrong(call, seed);

@@ -42,6 +42,8 @@ class CollectiveRuns {
   void each_window(const CollectiveCall& call,
                    Bytes (*bytes)(const CollectiveCall&, std::size_t, DeviceIndex), const F& each);
   std::span<std::byte> window(DeviceIndex device);
+  InShared output() const;
+  InBuffer output_at(DeviceIndex device, Bytes offset) const;
 
   LinkSet& set_;
   const Element element_;
@@ -49,7 +51,7 @@ class CollectiveRuns {
   const Repetitions repetitions_;
   Collectives* collectives_ = nullptr;
   std::vector<Buffer*> inputs_;
-  SharedMemory* outputs_ = nullptr;
+  std::vector<std::unique_ptr<SharedMemory>>* outputs_ = nullptr;
   HostMemory* windows_ = nullptr;  // one per device, through which inputs and outputs go
   Bytes output_ = 0;               // largest output of the current call
   std::uint64_t calls_ = 0;        // measured so far; each has different inputs

@@ -43,6 +43,7 @@ std::vector<Bytes> default_sizes(LinkSet& set, bool quick) {
 // Drops sizes that need more in one piece than the devices can share.
 void leave_out_unshared(LinkSet& set, const LinksOptions& options, std::vector<Bytes>& sizes,
                         Report& report) {
+  if (Collectives::in_launches(set.group())) return;  // they take outputs in blocks
   const Bytes most = set.group().most_shared();
   std::string left_out;
   std::erase_if(sizes, [&](Bytes size) {
@@ -106,7 +107,10 @@ class OpenedDevices {
   }
   OpenedDevices(const OpenedDevices&) = delete;
   OpenedDevices& operator=(const OpenedDevices&) = delete;
-  void open(const Device& device) { open_.push_back(backend_.open(device)); }
+  void open(const Device& device) {
+    open_.push_back(backend_.open(device));
+    open_.back()->leave_untimed();  // the host's clock measures
+  }
   std::vector<OpenDevice*> first(std::size_t count) {
     std::vector<OpenDevice*> devices;
     for (std::size_t i = 0; i < count; ++i) devices.push_back(open_[i].get());

@@ -30,6 +30,10 @@ class SharedMemory {
   // Returns the piece of `of` for kernels of `by` that write to it themselves; null if no kernel
   // of `by` can reach it (staged).
   virtual Buffer* remote(DeviceIndex by, DeviceIndex of) = 0;
+  // Returns what a pointer to the piece of `of` is in kernels of `by`, for kernels that store into
+  // memory of many devices; 0: only remote() reaches it. In order with the device's launches, the
+  // memory need not be an argument of the launch.
+  virtual std::uint64_t address(DeviceIndex /*by*/, DeviceIndex /*of*/) { return 0; }
 };
 
 // One device's end of a group, used only by the device's worker. Commands are ordered with the

@@ -15,10 +15,12 @@
 namespace mgpu::test {
 namespace {
 
-constexpr std::size_t kMost = 8;        // most devices that kernels have arguments for
-constexpr std::size_t kFlagWords = 32;  // distance of flags
-constexpr Bytes kGuard = 64;            // bytes after the memory that a kernel may write
-constexpr std::byte kPoison{0xa5};      // value with which Disguised fills memory
+constexpr std::size_t kMost = 8;         // most devices that kernels have arguments for
+constexpr std::size_t kFlagWords = 32;   // distance of flags
+constexpr Bytes kGuard = 64;             // bytes after the memory that a kernel may write
+constexpr std::uint32_t kMostTiles = 8;  // flags of an exchange and device
+constexpr std::uint64_t kLine = 16;      // words of a box before its data
+constexpr std::byte kPoison{0xa5};       // value with which Disguised fills memory
 
 Bytestring fetched(Buffer& buffer) {
   Bytestring bytes(buffer.size());
@@ -56,8 +58,9 @@ struct Call {
   std::string options() const {
     static constexpr const char* types[] = {"uint", "ulong", "float", "double"};
     static constexpr const char* operations[] = {" -DSUM", " -DMIN", " -DMAX"};
-    return std::string("-DNVIDIA -DCOMBINE=combine -DAT_ONCE=at_once -DIN_PARTS=in_parts") +
+    return std::string("-DNVIDIA -DCOMBINE=combine -DAT_ONCE=at_once -DIN_TILES=in_tiles") +
            " -DDEVICES=" + std::to_string(std::max(2u, devices)) +
+           " -DMOST_TILES=" + std::to_string(kMostTiles) +
            " -DELEMENT=" + types[static_cast<int>(element)] +
            " -DWIDTH=" + std::to_string(16 / size()) + operations[static_cast<int>(reduction)] +
            (element == Element::f64 ? " -DFP64" : "") + (cpu ? " -DLINEAR" : "");
@@ -112,42 +115,82 @@ void combine(const Call& call, std::uint32_t outs) {
   for (const auto& out : made) check_output(call, *out, result);
 }
 
-// Memory of each device, all filled with poison.
-std::vector<std::unique_ptr<Buffer>> pieces(DeviceResources& resources, const Call& call,
-                                            Bytes size) {
-  std::vector<std::unique_ptr<Buffer>> made;
-  for (std::uint32_t k = 0; k < call.devices; ++k) made.push_back(resources.allocate(size));
-  return made;
+std::uint64_t address_of(DeviceResources& resources, Buffer& buffer) {
+  const auto to = resources.allocate(8);
+  const auto kernel = resources.kernel("peers.cl", "address", "");
+  simulator().stream().launch(*kernel, {{1, 1, 1}, {1, 1, 1}}, {&buffer, to.get()});
+  std::uint64_t address = 0;
+  finish(simulator());
+  std::memcpy(&address, fetched(*to).data(), sizeof address);
+  return address;
 }
 
-// A device's end of a call of a kernel that also exchanges, with two work-groups.
+// A device's end of a collective that is one launch of two work-groups. What the others send is in
+// place before it. Numbers by device go to kernels from the device itself on.
 struct OneLaunch {
-  explicit OneLaunch(const Call& its_call) : call(its_call) {
-    write(*mine, begin, in[call.self]);
+  OneLaunch(const CollectiveCall& its_call, std::uint32_t n, std::uint32_t its_self,
+            std::uint64_t its_offset, std::uint32_t its_number)
+      : call(its_call),
+        devices(n),
+        self(its_self),
+        number(its_number),
+        moves(!reduces(call.collective)),
+        size(bytes_of(call.element)),
+        unit(moves ? 4 : size),
+        begin(its_offset * size),
+        kind{moves ? Element::u32 : call.element, call.reduction, n, self, 0, 0, false} {
+    const Bytes room = begin + std::max(largest_input(call, n), largest_output(call, n)) + kGuard;
+    for (std::uint32_t k = 0; k < n; ++k) {
+      in.push_back(random_elements(call.element, input_bytes(call, n, {k}), 100 * call.count + k));
+      out.push_back(resources.allocate(room));
+    }
+    mine = resources.allocate(room);
+    write(*mine, begin, in[self]);
     const std::uint32_t none = 0;
     write(*status, 0, std::as_bytes(std::span(&none, 1)));
+    std::vector<Bytestring> before;
+    for (std::uint32_t k = 0; k < n; ++k) before.emplace_back(output_bytes(call, n, {k}), kPoison);
+    results = expected_outputs(call, in, before);
+  }
+  std::uint32_t device(std::uint32_t k) const { return (self + k) % devices; }
+  Segment segment(std::uint32_t from, std::uint32_t to, bool in_parts) const {
+    return first_segment(call, devices, {from}, {to}, in_parts);
+  }
+  std::span<const std::byte> data(std::uint32_t from, const Segment& some) const {
+    return std::span(in[from]).subspan(some.begin * size, some.size * size);
+  }
+  static ValueBytes bytes(const std::vector<std::uint64_t>& numbers) {
+    return {std::as_bytes(std::span(numbers))};
   }
   void run(const char* entry, const std::vector<KernelArg>& args) {
     constexpr std::size_t kGroups = 2, kGroup = 8;
-    const auto kernel = resources.kernel(kCollectiveKernels, entry, call.options());
+    const auto kernel =
+        resources.kernel(kCollectiveKernels, entry, kind.options() + (moves ? " -DMOVES" : ""));
     simulator().stream().launch(*kernel, {{kGroups * kGroup, 1, 1}, {kGroup, 1, 1}}, args);
     finish(simulator());
     CHECK(words(fetched(*status)) == std::vector<std::uint32_t>{0});
   }
+  // Checks `count` bytes of memory after `at`, and that the rest is poison.
+  static void check(Buffer& memory, Bytes at, std::span<const std::byte> wanted) {
+    const Bytestring all = fetched(memory);
+    CHECK(std::memcmp(all.data() + at, wanted.data(), wanted.size()) == 0);
+    CHECK(all_poison(std::span(all).first(at)));
+    CHECK(all_poison(std::span(all).subspan(at + wanted.size())));
+  }
 
-  Call call;
+  CollectiveCall call;
+  std::uint32_t devices, self, number;
+  bool moves;
+  Bytes size, unit, begin;
+  Call kind;  // of its kernel
   Disguised resources{simulator(), false};
-  std::vector<Bytestring> in = call.inputs();
-  Bytes begin = call.offset * call.size(), size = begin + call.count * call.size() + kGuard;
-  std::unique_ptr<Buffer> mine = resources.allocate(size - kGuard), status = resources.allocate(4);
+  std::vector<Bytestring> in, results;
+  std::vector<std::unique_ptr<Buffer>> out;  // those of others are written by tiles only
+  std::unique_ptr<Buffer> mine, status = resources.allocate(4);
 };
 
-void add_each(std::vector<KernelArg>& args, const std::vector<std::unique_ptr<Buffer>>& memory) {
-  for (const auto& piece : memory) args.emplace_back(piece.get());
-}
-
 // Returns the 32-bit words of `bytes`, each with the number of a call below it.
-Bytestring numbered(const Bytestring& bytes, std::uint32_t number) {
+Bytestring numbered(std::span<const std::byte> bytes, std::uint32_t number) {
   Bytestring all;
   for (const std::uint32_t word : words(bytes)) {
     const std::uint64_t posted = std::uint64_t{number} << 32 | word;
@@ -158,82 +201,136 @@ Bytestring numbered(const Bytestring& bytes, std::uint32_t number) {
 }
 
 // The words of the others are in place already.
-void exchange_at_once(const Call& call, std::uint32_t number) {
-  INFO(call.devices, " ", call.self, " ", call.count);
-  OneLaunch one(call);
-  const Bytes box = 2 * call.slot(), half = (number & 1u) * call.devices * box;
-  const auto out = one.resources.allocate(one.size);
-  const auto boxes = pieces(one.resources, call, 2 * call.devices * box);
-  for (std::uint32_t k = 0; k < call.devices; ++k)
-    if (k != call.self) write(*boxes[call.self], half + k * box, numbered(one.in[k], number));
-  std::vector<KernelArg> args{out.get(),        call.offset,      one.mine.get(), call.offset,
-                              call.count,       call.self,        box / 8,        number,
-                              one.status.get(), ~std::uint64_t{0}};
-  add_each(args, boxes);
-  one.run("at_once", args);
-  check_output(call, *out, expected(call, one.in));
-  const Bytestring sent = numbered(one.in[call.self], number);
-  for (std::uint32_t k = 0; k < call.devices; ++k) {
-    if (k == call.self) continue;
-    const Bytestring land = fetched(*boxes[k]);
-    const Bytes at = half + call.self * box;
-    CHECK(std::memcmp(land.data() + at, sent.data(), sent.size()) == 0);
-    CHECK(all_poison(std::span(land).first(at)));
-    CHECK(all_poison(std::span(land).subspan(at + sent.size())));
+void exchange_at_once(const CollectiveCall& call, std::uint32_t n, std::uint32_t self,
+                      std::uint64_t offset, std::uint32_t number) {
+  INFO(to_string(call.collective), " ", n, " ", self, " ", call.count);
+  OneLaunch one(call, n, self, offset, number);
+  const std::uint64_t box = kLine + 2 * call.count * one.size / 4;  // in words
+  const Bytes half = (number & 1u) * n * box * 8;
+  std::vector<std::unique_ptr<Buffer>> boxes;
+  std::vector<std::uint64_t> sent(3 * n), come(3 * n), addresses(n);
+  const Bytestring arrived = numbered(Bytestring(4), number);
+  for (std::uint32_t k = 0; k < n; ++k) boxes.push_back(one.resources.allocate(2 * n * box * 8));
+  for (std::uint32_t k = 0; k < n; ++k) {
+    const std::uint32_t other = one.device(k);
+    addresses[k] = address_of(one.resources, *boxes[other]);
+    for (auto* side : {&sent, &come}) {
+      const Segment some =
+          side == &sent ? one.segment(self, other, false) : one.segment(other, self, false);
+      (*side)[k] = (one.begin + some.begin * one.size) / one.unit;
+      (*side)[n + k] = some.size * one.size / one.unit;
+      (*side)[2 * n + k] = (one.begin + some.to * one.size) / one.unit;
+      if (side == &sent || k == 0) continue;
+      const Bytes at = half + other * box * 8;
+      write(*boxes[self], at, arrived);
+      write(*boxes[self], at + kLine * 8, numbered(one.data(other, some), number));
+    }
+  }
+  one.run("at_once",
+          {one.out[self].get(), one.mine.get(), OneLaunch::bytes(sent), OneLaunch::bytes(come),
+           OneLaunch::bytes(addresses), box, self, number, one.status.get(), ~std::uint64_t{0}});
+  OneLaunch::check(*one.out[self], one.begin, one.results[self]);
+  for (std::uint32_t k = 1; k < n; ++k) {
+    const std::uint32_t other = one.device(k);
+    Bytestring wanted = arrived;
+    const Bytestring data = numbered(one.data(self, one.segment(self, other, false)), number);
+    if (!data.empty()) wanted.resize(kLine * 8, kPoison);
+    wanted.insert(wanted.end(), data.begin(), data.end());
+    OneLaunch::check(*boxes[other], half + self * box * 8, wanted);
   }
 }
 
-// The parts of the others for this device have landed already, and their results have been stored.
-void exchange_in_parts(const Call& call, std::uint64_t tile, std::uint32_t number) {
-  INFO(call.devices, " ", call.self, " ", call.count);
-  OneLaunch one(call);
-  const auto part = [&](std::uint32_t k) {
-    return part_of(call.count, call.element, call.devices, k);
-  };
-  const Bytes slot = (part(0).size() + 16) * call.size() / 16 * 16;
-  const std::uint64_t largest = std::max(part(0).size(), part(call.devices - 1).size());
-  const auto tiles = static_cast<std::uint32_t>((largest + tile - 1) / tile);
-  const auto outs = pieces(one.resources, call, one.size),
-             lands = pieces(one.resources, call, slot * call.devices),
-             flags = pieces(one.resources, call, Bytes{2} * call.devices * tiles * 4);
-  const std::vector<std::uint32_t> before(2 * call.devices * tiles, number - 1),
-      raised(2 * call.devices * tiles, number);
-  const Part own = part(call.self);
-  for (std::uint32_t k = 0; k < call.devices; ++k) {
-    write(*flags[k], 0, std::as_bytes(std::span(k == call.self ? raised : before)));
-    if (k != call.self)
-      write(*lands[call.self], k * slot,
-            std::span(one.in[k]).subspan(own.begin * call.size(), own.size() * call.size()));
+// What the others send has landed, and their results have been stored.
+void exchange_in_tiles(const CollectiveCall& call, std::uint32_t n, std::uint32_t self,
+                       std::uint64_t offset, std::uint64_t tile, std::uint32_t number) {
+  INFO(to_string(call.collective), " ", n, " ", self, " ", call.count);
+  OneLaunch one(call, n, self, offset, number);
+  const bool passes_on = call.collective == Collective::broadcast && n > 2;
+  const bool in_parts = !one.moves || passes_on;
+  const Part own = in_parts ? own_part(call, n, {self}) : Part{};
+  const std::uint64_t longest = longest_segment(call, n, in_parts) * one.size / one.unit;
+  const auto tiles = static_cast<std::uint32_t>((longest + tile - 1) / tile);
+  REQUIRE(tiles <= kMostTiles);
+  const Bytes slot = (longest * one.unit + 31) / 16 * 16;
+  std::vector<std::unique_ptr<Buffer>> lands, flags;
+  const std::vector<std::uint32_t> before(n + 2 * n * kMostTiles, number - 1),
+      raised(before.size(), number);
+  for (std::uint32_t k = 0; k < n; ++k) {
+    lands.push_back(one.resources.allocate(slot * n));
+    flags.push_back(one.resources.allocate(before.size() * 4));
+    write(*flags[k], 0, std::as_bytes(std::span(k == self ? raised : before)));
   }
-  std::vector<KernelArg> args;
-  add_each(args, outs);
-  for (const KernelArg& each : std::initializer_list<KernelArg>{
-           call.offset, one.mine.get(), call.offset, call.count, call.self,
-           static_cast<std::uint32_t>(call.aligned()), slot / call.size(), tile, tiles, number,
-           one.status.get(), ~std::uint64_t{0}})
-    args.push_back(each);
-  add_each(args, lands);
-  add_each(args, flags);
-  one.run("in_parts", args);
-  const Bytestring result = expected(call, one.in);
-  const Bytes at = one.begin + own.begin * call.size(), size = own.size() * call.size();
-  for (std::uint32_t k = 0; k < call.devices; ++k) {
-    const Bytestring out = fetched(*outs[k]);
-    CHECK(std::memcmp(out.data() + at, result.data() + own.begin * call.size(), size) == 0);
-    CHECK(all_poison(std::span(out).first(at)));
-    CHECK(all_poison(std::span(out).subspan(at + size)));
-    if (k == call.self) continue;
-    const Bytestring land = fetched(*lands[k]);
-    const Bytes to = call.self * slot, sent = part(k).size() * call.size();
-    CHECK(std::memcmp(land.data() + to, one.in[call.self].data() + part(k).begin * call.size(),
-                      sent) == 0);
-    CHECK(all_poison(std::span(land).first(to)));
-    CHECK(all_poison(std::span(land).subspan(to + sent)));
-    std::vector<std::uint32_t> expected_flags = before;
-    for (const std::uint32_t phase : {0u, 1u})
+  for (std::uint32_t k = 0; k < n; ++k)
+    if (k != self && !one.moves)
+      write(*lands[self], k * slot, one.data(k, one.segment(k, self, true)));
+  const auto output = [&](std::uint32_t of, std::uint64_t element) {
+    return address_of(one.resources, *one.out[of]) + one.begin + element * one.size;
+  };
+  // Where this device writes: its outputs by device.
+  std::vector<Bytestring> written;
+  for (std::uint32_t k = 0; k < n; ++k) written.push_back(fetched(*one.out[k]));
+  const auto writes = [&](std::uint32_t of, std::uint64_t element, std::uint64_t count,
+                          const std::byte* from) {
+    std::copy_n(from, count * one.size,
+                written[of].begin() + static_cast<std::ptrdiff_t>(one.begin + element * one.size));
+  };
+  if (passes_on && self != call.root.value) {  // its part has come from the root
+    const auto part =
+        std::span(one.in[call.root.value]).subspan(own.begin * one.size, own.size() * one.size);
+    write(*one.out[self], one.begin + own.begin * one.size, part);
+    writes(self, own.begin, own.size(), part.data());
+  }
+  std::vector<std::uint64_t> sent(3 * n), to(n), also(n), results(n), marks(n);
+  for (std::uint32_t k = 0; k < n; ++k) {
+    const std::uint32_t other = one.device(k);
+    const Segment some = one.segment(self, other, in_parts);
+    marks[k] = address_of(one.resources, *flags[other]);
+    sent[k] = (one.begin + some.begin * one.size) / one.unit;
+    sent[n + k] = some.size * one.size / one.unit;
+    if (some.size > 0 && one.moves && (k > 0 || !passes_on)) {
+      to[k] = output(other, some.to);
+      writes(other, some.to, some.size, one.data(self, some).data());
+      if (passes_on) {
+        also[k] = output(self, some.to);
+        writes(self, some.to, some.size, one.data(self, some).data());
+      }
+    } else if (k > 0 && !one.moves) {
+      to[k] = address_of(one.resources, *lands[other]) + self * slot;
+    }
+    const bool gets = call.collective == Collective::all_reduce ||
+                      (call.collective == Collective::reduce_scatter && k == 0) ||
+                      (call.collective == Collective::reduce && other == call.root.value) ||
+                      (passes_on && k > 0 && other != call.root.value);
+    if (!gets || own.size() == 0) continue;
+    const std::uint64_t at = call.collective == Collective::reduce_scatter ? 0 : own.begin;
+    results[k] = output(other, at);
+    writes(other, at, own.size(), one.results[other].data() + at * one.size);
+  }
+  const auto aligned = [&](std::uint64_t each) { return each % 16 == 0; };
+  const bool all_aligned = std::all_of(to.begin(), to.end(), aligned) &&
+                           std::all_of(results.begin(), results.end(), aligned) &&
+                           std::all_of(sent.begin(), sent.begin() + n, [&](std::uint64_t each) {
+                             return aligned(each * one.unit);
+                           });
+  one.run(
+      "in_tiles",
+      {one.mine.get(), OneLaunch::bytes(sent), OneLaunch::bytes(to), OneLaunch::bytes(also),
+       static_cast<std::uint32_t>(one.moves), one.moves ? passes_on ? 2u : 0u : 1u,
+       own.size() * one.size / one.unit,
+       one.moves ? output(self, own.begin) : address_of(one.resources, *lands[self]),
+       slot / one.unit, OneLaunch::bytes(results), static_cast<std::uint32_t>(all_aligned), tile,
+       tiles, OneLaunch::bytes(marks), self, number, one.status.get(), ~std::uint64_t{0}});
+  for (std::uint32_t k = 0; k < n; ++k) {
+    CHECK(fetched(*one.out[k]) == written[k]);
+    if (k == self) continue;
+    const Segment some = one.segment(self, k, in_parts);
+    if (!one.moves) OneLaunch::check(*lands[k], self * slot, one.data(self, some));
+    std::vector<std::uint32_t> wanted = before;
+    if (one.moves) wanted[self] = number;
+    for (std::uint32_t exchange = 0; exchange < (in_parts ? 2u : 1u); ++exchange)
       for (std::uint32_t t = 0; t < tiles; ++t)
-        expected_flags[(phase * call.devices + call.self) * tiles + t] = number;
-    CHECK(words(fetched(*flags[k])) == expected_flags);
+        wanted[n + (exchange * n + self) * kMostTiles + t] = number;
+    CHECK(words(fetched(*flags[k])) == wanted);
   }
 }
 
@@ -250,14 +347,18 @@ TEST_CASE("collectives: what devices put is combined") {
   }
 }
 
-TEST_CASE("collectives: exchanged and combined by one kernel") {
-  exchange_at_once({Element::f32, Reduction::sum, 2, 1, 131, 0, false}, 1);
-  exchange_at_once({Element::u32, Reduction::max, 3, 0, 5, 1, false}, 2);
-  exchange_at_once({Element::f64, Reduction::sum, 8, 7, 17, 2, false}, 7);
-  exchange_in_parts({Element::f32, Reduction::sum, 2, 1, 131, 0, false}, 16, 1);
-  exchange_in_parts({Element::f32, Reduction::sum, 3, 2, 130, 4, false}, 32, 2);
-  exchange_in_parts({Element::u32, Reduction::max, 3, 0, 41, 1, false}, 8, 2);
-  exchange_in_parts({Element::f64, Reduction::sum, 8, 7, 67, 2, false}, 4, 7);
+TEST_CASE("collectives: exchanged by one kernel") {
+  using enum Collective;
+  for (const Collective each : all_collectives()) {
+    exchange_at_once({each, Element::f32, Reduction::sum, 131, {1}}, 2, 1, 0, 1);
+    exchange_at_once({each, Element::u32, Reduction::max, 5, {2}}, 3, 0, 1, 2);
+    exchange_at_once({each, Element::f64, Reduction::sum, 17, {0}}, 8, 7, 2, 7);
+    if (each == barrier) continue;
+    exchange_in_tiles({each, Element::f32, Reduction::sum, 131, {0}}, 2, 1, 0, 20, 1);
+    exchange_in_tiles({each, Element::f32, Reduction::sum, 130, {2}}, 3, 2, 4, 32, 2);
+    exchange_in_tiles({each, Element::u32, Reduction::max, 41, {0}}, 3, 0, 1, 8, 2);
+    exchange_in_tiles({each, Element::f64, Reduction::sum, 67, {3}}, 8, 7, 2, 20, 7);
+  }
 }
 
 TEST_CASE("peers: bytes that a kernel puts into another device's memory") {
