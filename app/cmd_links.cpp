@@ -14,8 +14,10 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/base/text_file.hpp"
 #include "lib/exec/driver_call.hpp"
 #include "lib/exec/wall_clock.hpp"
+#include "lib/report/nccl_tests.hpp"
 
 namespace mgpu {
 namespace {
@@ -87,11 +89,23 @@ void leave_out_exchange(const Settings& settings, LinksOptions& links,
       device.can_be_split() ? "; --sub-devices 2 makes two of this CPU" : ""));
 }
 
+// Returns the rows of the file to compare with; none: none was given.
+std::vector<NcclTestsRow> read_compared(const Settings& settings) {
+  const Given* file = settings.find("compare-with");
+  if (file == nullptr) return {};
+  try {
+    return read_nccl_tests(read_text_file(file->value));
+  } catch (const Error& error) {
+    throw Error(ErrorKind::input, fmt::format("{}: {}: {}", file->from, file->value, error.what()));
+  }
+}
+
 }  // namespace
 
 ExitCode cmd_links(const Context& context) {
   const Settings& settings = context.invocation.settings;
   RunRequest request = read_links_request(settings);
+  const std::vector<NcclTestsRow> compared = read_compared(settings);
   const TableStyle style = table_style(settings, context.environment);
   const std::unique_ptr<Backend> backend = context.make_backend();
   DeviceSet set = choose_devices(*backend, context);
@@ -125,6 +139,10 @@ ExitCode cmd_links(const Context& context) {
                               report.runs.empty() ? "" : "; what was measured before is kept"));
   }
   stopped_in_time();
+  if (!compared.empty() && add_nccl_tests(compared, report) == 0)
+    report.warnings.push_back(
+        "--compare-with: the file has no row of a collective, size, type and number of devices "
+        "that were measured");
   for (const std::string& warning : report.warnings) observer.warning(warning);
   codes.push_back(finish_run(report, request, observer, style));
   const auto wrong = std::count_if(report.runs.begin(), report.runs.end(),

@@ -502,6 +502,10 @@ std::vector<OptionSpec> links_options() {
        "Data sizes of the collectives: 4KiB,1MiB; a range in steps of 2, 4KiB:1GiB, or "
        "of another factor, 4KiB:1GiB:4 (default: a few)",
        exchange, important});
+  options.push_back({"compare-with", 0, Kind::value, "FILE",
+                     "Print the times in this output of nccl-tests (all_reduce_perf and others) "
+                     "beside those of the same collectives and sizes",
+                     exchange, 0});
   options.push_back({"element", 0, Kind::value, "TYPE",
                      "Element type: u32, u64, f32 or f64 (default: f32)", exchange, 0,
                      sets_word(&LinksOptions::element, all_elements())});

@@ -241,7 +241,10 @@ class LinksText {
       const auto value = run.params.find(name);
       return value == run.params.end() ? "none" : param_text(value->second);
     };
-    for (const RunRecord* run : runs)
+    const bool compared = std::any_of(runs.begin(), runs.end(), [](const RunRecord* run) {
+      return run->link->nccl_tests > Nanos{};
+    });
+    for (const RunRecord* run : runs) {
       rows.push_back(
           {{std::to_string(run->link->bytes), std::to_string(run->work.items), word(*run, "type"),
             word(*run, "redop"), microseconds(like(*run, "isolated")), microseconds(run),
@@ -250,18 +253,26 @@ class LinksText {
             std::to_string(run->link->steps), std::to_string(run->link->sent),
             std::to_string(run->link->wrong)},
            ""});
-    draw({{"size", "B", true, 0, false},
-          {"count", "elements", true, 1, false},
-          {"type", "", false, 0, false},
-          {"redop", "", false, 0, false},
-          {"isolated", "us", true, 2, false},
-          {"back to back", "us", true, 0, false},
-          {"algbw", "GB/s", true, 0, false},
-          {"busbw", "GB/s", true, 0, false},
-          {"steps", "", true, 0, false},
-          {"sent", "B", true, 0, false},
-          {"#wrong", "", true, 0, false}},
-         std::move(rows));
+      if (!compared) continue;
+      const auto theirs = static_cast<double>(run->link->nccl_tests.count());
+      const bool both = theirs > 0 && run->time.n > 0;
+      rows.back().cells.push_back(theirs > 0 ? fmt::format("{:.1f}", theirs / 1e3) : kNothing);
+      rows.back().cells.push_back(
+          both ? fmt::format("{:.2f}", theirs / static_cast<double>(run->time.median.count()))
+               : kNothing);
+    }
+    std::vector<TextColumn> columns{
+        {"size", "B", true, 0, false},      {"count", "elements", true, 3, false},
+        {"type", "", false, 0, false},      {"redop", "", false, 0, false},
+        {"isolated", "us", true, 4, false}, {"back to back", "us", true, 0, false},
+        {"algbw", "GB/s", true, 0, false},  {"busbw", "GB/s", true, 0, false},
+        {"steps", "", true, 2, false},      {"sent", "B", true, 1, false},
+        {"#wrong", "", true, 0, false}};
+    if (compared) {
+      columns.push_back({"nccl-tests", "us", true, 0, false});
+      columns.push_back({"gain", "x", true, 0, false});
+    }
+    draw(std::move(columns), std::move(rows));
   }
 
   const Report& report_;

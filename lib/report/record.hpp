@@ -212,6 +212,7 @@ struct LinkRecord {
   // another, and the most bytes that a device sends to others.
   std::uint64_t steps = 0;
   Bytes sent = 0;
+  Nanos nccl_tests{};  // of such a call by NCCL; 0: not known
   struct Share {
     std::string device;
     Bytes bytes = 0;  // bytes that it sent; with the host, bytes of its transfers

@@ -737,6 +737,10 @@ const Description<LinkRecord>& description<LinkRecord>() {
                           "of a collective: the most that a device sends to others per call, "
                           "counted as it was executed")
            .if_any(),
+       field<&Link::nccl_tests>("nccl_tests_ns",
+                                "of a collective: what nccl-tests printed for such a call, out of "
+                                "place (links --compare-with)")
+           .if_any(),
        field<&Link::devices>("devices", "shares of a transfer of all devices at once").if_any()}};
   return kLink;
 }

@@ -200,6 +200,24 @@ class Links(Case):
         if "cpu:1" in binary.DEVICES:
             self.refused(["links", *binary.DEVICES, "-q", "--peer", "direct"], 5, "direct", "0:")
 
+    def test_times_of_nccl_tests_are_kept_and_printed_beside_its_own(self):
+        text = ("# all_reduce_perf\n# size count type redop root time algbw busbw #wrong\n"
+                "4096 1024 float sum -1 31.80 0.13 0.13 0\n")
+        theirs, file = self.folder / "nccl.txt", self.folder / "l.json"
+        theirs.write_text(text)
+        options = ["links", *binary.DEVICES, "--quick", "--op", "all-reduce,broadcast", "--sizes",
+                   "4KiB", "-q"]
+        self.good(*options, "--compare-with", theirs, "-o", file)
+        self.assert_schema(file, "result")
+        self.assertEqual([(run["suite"], run["link"]["nccl_tests_ns"]) for run
+                          in json.loads(file.read_text())["runs"]
+                          if "nccl_tests_ns" in run["link"]], [("all-reduce", 31800)])
+        self.assertRegex(self.good("report", file).out, r"nccl-tests +gain\n(.*\n)+.* 31\.8 +[0-9]")
+        theirs.write_text(text.replace("4096", "8192"))
+        self.assertIn("no row", mgpu(*options, "--compare-with", theirs).err)
+        theirs.write_text("# all_reduce_perf\n")
+        self.refused([*options, "--compare-with", theirs], 2, str(theirs), "no rows")
+
     @binary.thorough
     def test_more_devices_than_one_has_slots_for(self):
         nine = {"POCL_DEVICES": " ".join(["pthread"] * 9)}
