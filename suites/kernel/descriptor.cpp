@@ -88,9 +88,9 @@ void read_combination(Table& map, ArgumentText& argument) {
   if (!map.has("combine")) {
     argument.op =
         static_cast<Reduction>(map.choice("op", {"add", "min", "max", "xor", "or", "and"}, 0));
-    if (argument.type.base == Base::none)
-      map.refuse("op",
-                 "combines no struct; expected: combine = \"KERNEL\", which makes one of two");
+    if (argument.type.base == Base::none || argument.type.base == Base::f16)
+      map.refuse("op", "combines no " + argument.type.name +
+                           "; expected: combine = \"KERNEL\", which makes one of two");
     return;
   }
   if (map.has("op")) map.refuse("combine", "is given together with op; expected: one of them");
@@ -295,11 +295,15 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
     table.refuse("access",
                  "is not write; an argument that is combined over slices is only written");
   const bool splits = argument.map == MapKind::split || argument.map == MapKind::slice,
-             in_place = argument.map == MapKind::halo && argument.access == Access::readwrite;
-  if (!combines && argument.access != Access::read && !splits && !in_place) {
+             in_place = argument.map == MapKind::halo && argument.access == Access::readwrite,
+             alike = argument.map == MapKind::replicate && argument.access == Access::readwrite;
+  if (!combines && argument.access != Access::read && !splits && !in_place && !alike) {
     table.refuse("access",
                  argument.map == MapKind::halo
                      ? "lets slices write what others have, too; expected for a halo: read, or "
+                       "readwrite together with repeat"
+                 : argument.map == MapKind::replicate
+                     ? "lets slices write what others have, too; expected for replicate: read, or "
                        "readwrite together with repeat"
                      : "lets slices write what others have, too; expected for this map: read "
                        "(write, readwrite and scratch need split or slice)");

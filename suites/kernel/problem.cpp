@@ -398,7 +398,7 @@ class Reader {
                                     [](const Expression& e) { return e.depends_on_slice(); });
     const bool told = std::any_of(made.args.begin(), made.args.end(), [&](std::size_t a) {
       const Argument& one = problem_.args[a];
-      return one.scalar.depends_on_slice() ||
+      return one.is_changed_alike() || one.scalar.depends_on_slice() ||
              std::any_of(one.members.begin(), one.members.end(),
                          [](const Expression& member) { return member.depends_on_slice(); });
     });
@@ -473,8 +473,15 @@ class Reader {
     }
     for (std::size_t a = 0; a < problem_.args.size(); ++a) {
       const Argument& one = problem_.args[a];
-      if (one.accumulates())
-        refuse(one.where + ".map", "accumulates over slices, which cannot be together with repeat");
+      if (one.map == MapKind::append)
+        refuse(one.where + ".map", "is append, which cannot be together with repeat");
+      if (one.by_kernel())
+        refuse(one.where + ".map.combine", "cannot be together with repeat; expected: op");
+      if (one.by_blocks())
+        refuse(one.where + ".map",
+               fmt::format("adds numbers of type {}, which cannot be together with repeat; "
+                           "expected: integers, such as long with fixed-point numbers",
+                           one.type.name));
       if (one.map == MapKind::halo && one.access == Access::readwrite)
         problem_.fields.push_back({a, a});
     }
@@ -486,6 +493,10 @@ class Reader {
       const Argument& one = problem_.args[a];
       if (one.map == MapKind::flag && problem_.flag != a)
         refuse(one.where + ".map", "is a flag, which repeat.while does not name");
+      if (one.is_changed_alike() && problem_.rounds == 0)
+        refuse(one.where + ".access",
+               "is readwrite with map = \"replicate\", which devices change alike in iterations; "
+               "expected: read, or [repeat] with rounds = 1 or more");
       if (one.map != MapKind::halo || one.access != Access::readwrite) continue;
       if (problem_.field_of(a) == nullptr)
         refuse(one.where + ".access",
@@ -555,6 +566,7 @@ Problem problem_of(Descriptor descriptor, const SuiteParams& params) {
   problem.n = params.size;
   problem.seed = params.seed;
   problem.alignment = std::max(kAlignment, params.buffer_alignment);
+  problem.devices = params.devices;
   if (const auto guards = params.options.find("guards"); guards != params.options.end()) {
     problem.guards = guards->second == "off"     ? Guards::off
                      : guards->second == "wide"  ? Guards::wide

@@ -5,11 +5,14 @@ tests/golden/cli/kernel.txt. Descriptors are named relative to the folder that t
 a compiler gets the path, and would compile the same kernel again for each folder."""
 
 import array
+import functools
 import json
 import math
+import operator
 import os
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 import tomllib
@@ -246,6 +249,71 @@ __kernel void halve(__global const int* x, __global int* z, __global const int* 
   if (z[i] > 0) *more = 1;
 }
 """
+# Accumulators that stages add to and read twice in an iteration, also before the first one adds.
+SUMS = """\
+kernel = "k.cl"
+n = 4096
+[launch]
+offset = "global_work_offset"
+[repeat]
+rounds = 3
+[[args]]
+name = "x"
+type = "int"
+map = "split"
+access = "readwrite"
+fill = { kind = "index" }
+[[args]]
+name = "most"
+type = "int"
+map = "replicate"
+size = 2
+access = "readwrite"
+fill = "zero"
+[[args]]
+name = "begin"
+type = "int"
+scalar = "begin"
+[[args]]
+name = "end"
+type = "int"
+scalar = "end"
+""" + "".join(f"""\
+[[args]]
+name = "{name}"
+type = "{kind}"
+map = {{ kind = "reduce", op = "{op}" }}
+size = {size}
+""" for name, kind, op, size in (("low", "int", "min", 1), ("high", "float", "max", 1), ("odd", "uchar", "xor", 3),
+                                 ("sum", "ulong", "add", 1))) + "".join(f"""\
+[[stages]]
+entry = "{entry}"
+args = ["x", "low", "high", "odd", "sum", {more}]
+global = ["{size}"]
+""" for entry, more, size in (("apply", '"most"', "count"), ("gather", '"begin", "end"', "1"),
+                              ("keep", '"most"', "2"), ("gather", '"begin", "end"', "1"),
+                              ("apply", '"most"', "count"))).replace('["x", "low", "high", "odd", "sum", "most"]\nglobal = ["2"]',
+                                                                      '["high", "sum", "most"]\nglobal = ["2"]')
+SUMS_CL = """\
+__kernel void gather(__global const int* x, __global int* low, __global float* high, __global uchar* odd,
+                     __global ulong* sum, const int begin, const int end) {
+  for (int i = begin; i < end; ++i) {
+    low[0] = min(low[0], x[i]);
+    high[0] = max(high[0], (float)x[i]);
+    odd[i % 3] ^= x[i];
+    sum[0] += x[i];
+  }
+}
+__kernel void keep(__global const float* high, __global const ulong* sum, __global int* most) {
+  const int i = get_global_id(0);
+  most[i] = (most[i] + (int)high[0] + (int)(sum[0] % 1000)) % 4096;
+}
+__kernel void apply(__global int* x, __global const int* low, __global const float* high, __global const uchar* odd,
+                    __global const ulong* sum, __global const int* most) {
+  const int i = get_global_id(0), least = low[0] > 4096 ? 5 : low[0], most_now = high[0] < 0 ? 1 : (int)high[0];
+  x[i] = (3 * x[i] + least + most_now + odd[i % 3] + (int)(sum[0] % 1000) + most[1]) % 4096;
+}
+"""
 HALO = '{ kind = "halo", per_item = "width", radius = "radius", edge = "clamp" }'
 WRITES_Z = 'map = "split"\naccess = "write"'
 SUM = 'map = { kind = "reduce", op = "add" }\nsize = 256'
@@ -256,6 +324,10 @@ MISTAKES = {
     "a halo that is one short": ("blur", ('radius = "radius", edge',
                                           'radius = ["radius - 1", "radius"], edge'),
                                  None, ('"out"', "nan")),
+    "a sum of all devices that a kernel may write": ((SUMS, SUMS_CL), None,
+                                                     ("high, __global const ulong* sum, __global int",
+                                                      "high, __global ulong* sum, __global int"),
+                                                     ("accumulator", "kernel's parameter is const")),
     "slices that write what is the next one's": (OWN,
                                                  None, ("a * x", "z[get_global_id(0) + 1] = a * x"),
                                                  ('"z"', "item 4096")),
@@ -711,6 +783,27 @@ class Runs(Kernel):
                 self.assertEqual(sum("halve" in each[3] for each in run["timeline"]["commands"]),
                                  rounds * len(run["devices"]))
                 self.run_kernel(file, "-s", "equal", "--mode", "end-to-end")
+
+    def test_accumulators_of_all_devices_are_combined_between_the_stages_of_an_iteration(self):
+        x, most, sums = list(range(4096)), 0, None
+
+        def apply():
+            low, high, odd, total = sums or (5, 1, (0, 0, 0), 0)
+            return [(3 * value + low + high + odd[i % 3] + total % 1000 + most) % 4096 for i, value in enumerate(x)]
+
+        for _ in range(3):
+            x = apply()
+            odd = [functools.reduce(operator.xor, (value & 255 for value in x[i::3])) for i in range(3)]
+            sums = min(x), max(x), odd, sum(x)
+            most = (most + sums[1] + sums[3] % 1000) % 4096
+            sums = min(x), max(x), (0, 0, 0), 2 * sum(x)  # the second `gather` adds the same again
+            x = apply()
+        file = self.write(SUMS, SUMS_CL)
+        made, runs = self.output("B", file, "-s", "single,equal", few=("-q", "-n", 2, "--warmup", 1))
+        self.assertEqual(list(struct.unpack("<4096i2iif3BQ", bytes(made))),
+                         [*x, most, most, sums[0], sums[1], 0, 0, 0, sums[3]])
+        runs += self.run_kernel(file, "-s", "equal", "--mode", "end-to-end")
+        self.assertEqual(len({run["verify"]["digest"] for run in runs}), 1)
 
     def test_macros_folders_and_options_of_the_command_line_reach_the_compiler(self):
         (self.folder / "headers").mkdir()
