@@ -53,7 +53,7 @@ KernelWorkload::KernelWorkload(const SuiteParams& params)
     if (one.edge == Edge::zero) zeros_.resize(std::max<std::size_t>(zeros_.size(), one.item()));
     if (!one.is_input()) continue;
     // --input replaces the fill of the first input.
-    if (!taken && one.map != MapKind::scalar) {
+    if (!taken) {
       one.fill.kind = FillKind::file;
       one.fill.file = *params.input;
       taken = true;
@@ -82,7 +82,7 @@ std::vector<std::string> KernelWorkload::caveats() const {
   bool varies = false;
   std::string constant;
   for (const Argument& one : problem_.args) {
-    if (!one.is_input() || one.map == MapKind::scalar) continue;
+    if (!one.is_input()) continue;
     const std::span<const std::byte> values{pages_.data() + one.host, one.bytes()};
     if (is_constant(one, values))
       constant += (constant.empty() ? "" : ", ") + in_quotes(one.name);

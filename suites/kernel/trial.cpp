@@ -133,11 +133,6 @@ std::string Trial::hint() const {
       return "; a stage gets what all devices added to an accumulator if its kernel's parameter is "
              "const";
   }
-  if (uses("get_global_size"))
-    return "; the kernel uses get_global_size, which is that of the slice";
-  if (problem_.offset && (uses("get_group_id") || uses("get_num_groups")))
-    return "; the kernel uses get_group_id, which knows nothing of the global offset: offset = "
-           "\"rebased\" may suit it";
   const bool whole_size =
       std::any_of(problem_.args.begin(), problem_.args.end(), [&](const Argument& one) {
         return one.map == MapKind::scalar && !one.scalar.depends_on_slice() &&
@@ -147,6 +142,18 @@ std::string Trial::hint() const {
     return "; a scalar has the number of all items: a kernel that compares it with get_global_id "
            "wants count there, that of the "
            "slice";
+  if (uses("get_global_size"))
+    return "; the kernel uses get_global_size, which is that of the slice";
+  if (problem_.offset && (uses("get_group_id") || uses("get_num_groups")))
+    return "; the kernel uses get_group_id, which knows nothing of the global offset: offset = "
+           "\"rebased\" may suit it";
+  for (const Argument& one : problem_.args) {
+    if (one.rebased() && one.before > 0)
+      return fmt::format(
+          "; index 0 of {} is the item {} before the slice, unless launch.offset is "
+          "\"global_work_offset\"",
+          in_quotes(one.name), one.before);
+  }
   return "";
 }
 
@@ -509,11 +516,12 @@ void Trial::compare_runs(const Results& with_ones, const Results& with_zeros) {
                     "twice: the kernel reads what "
                     "nobody gave it (next to a map, or what it only writes), or its result depends "
                     "on the order of its "
-                    "work-items (check.tolerance states how far)",
+                    "work-items (check.tolerance states how far){}",
                     problem_.descriptor.file, in_quotes(one.name), e,
                     one.per_item > 0 ? fmt::format(" (item {})", item) : "",
                     text_at(one.type, ones.data() + e * one.type.size),
-                    text_at(one.type, zeros.data() + e * one.type.size), device_.traits().id));
+                    text_at(one.type, zeros.data() + e * one.type.size), device_.traits().id,
+                    hint()));
   }
 }
 
