@@ -278,8 +278,8 @@ std::string skeleton(DeviceResources& device, const SuiteInfo::Descriptors::Temp
   const std::string list = fmt::format("{}", fmt::join(names, ", "));
   if (names.empty()) throw Error(ErrorKind::input, file.string() + " has no kernel");
   if (entry.empty() && names.size() > 1)
-    throw Error(ErrorKind::input,
-                file.string() + " has several kernels; name one with --entry: " + list);
+    throw Error(ErrorKind::input, file.string() + " has several kernels; name one with --entry: " +
+                                      list + "; stages in a descriptor run several of them");
   const std::string chosen = entry.empty() ? names.front() : entry;
   if (std::find(names.begin(), names.end(), chosen) == names.end())
     throw Error(ErrorKind::input,

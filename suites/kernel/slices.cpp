@@ -42,7 +42,9 @@ std::optional<Grid> Problem::grid(const Stage& stage, const SliceNumbers& number
     if (made.global[d] == 0 && stage.global[d].depends_on_round()) return std::nullopt;
     if (made.global[d] == 0)
       refuse_grid(descriptor.file + ": global",
-                  fmt::format("is 0 in dimension {} for a slice of {} items", d, numbers.count));
+                  fmt::format("is 0 in dimension {} for a slice of {} {}; expected: 1 or more, or "
+                              "items.granularity, of which slices are multiples",
+                              d, numbers.count, numbers.count == 1 ? "item" : "items"));
     if (!stage.local.empty()) {
       made.local[d] = stage.local[d].count();
       if (made.global[d] % made.local[d] != 0) {

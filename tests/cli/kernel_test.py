@@ -183,7 +183,6 @@ MISTAKES = {
                                                      ("high, __global const ulong* sum, __global int",
                                                       "high, __global ulong* sum, __global int"),
                                                      ("accumulator", "kernel's parameter is const")),
-    "a stage that reads a sum while slices still add": ((READS_SUM, READS_SUM_CL), None, None, ('"use"', '"sum"', "[repeat]")),
     "slices that write what is the next one's": (OWN,
                                                  None, ("a * x", "z[get_global_id(0) + 1] = a * x"),
                                                  ('"z"', "item 4096")),
@@ -242,6 +241,7 @@ MISTAKES = {
 }
 # Mistakes that a compiler finds, in the same form: the message names an argument or a parameter.
 UNFIT = {
+    "a stage that reads a sum while slices still add": ((READS_SUM, READS_SUM_CL), None, None, ('"use"', '"sum"', "[repeat]")),
     "an array described as another type": ((SAXPY,
                                             SAXPY_CL), ('type = "float"\nmap = "split"\n[[args]]',
                                                                'type = "int"\nmap = '
