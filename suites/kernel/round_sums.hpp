@@ -20,9 +20,9 @@ class RoundSums {
   static Bytes bytes(const Argument& one, std::size_t devices) { return devices * one.stride(); }
   // Prepares for the first round of a sample.
   void begin();
-  // Prepares accumulators for a level. One that it is the first in the round to add to begins with
-  // its initial value. One that it only reads is combined, unless it still is. `own(a)` returns the
-  // device's accumulator with the guard zones around it.
+  // Prepares accumulators for a level. Sets those to their initial values that the level adds to
+  // first in the round. Combines those that it only reads with those of the other devices, unless
+  // nothing was added since. `own(a)` returns the device's accumulator with its guard zones.
   void prepare(std::uint32_t level, std::uint32_t round,
                const std::function<Buffer&(std::size_t)>& own, Stream& stream);
   // Returns the combined accumulator if the prepared level only reads it; null: kernels get the
