@@ -36,7 +36,7 @@ MISTAKES = {
     "a range that begins one item too early":
         ("stencil3d", ("[1, ", "[0, "), ('"out"',)),
     "centres that every device is said to read only":
-        ("kmeans", ('access = "readwrite"\nfill = "uniform"\n', ''), ('"centres"', "it only reads")),
+        ("kmeans", ('access = "readwrite"\nfill = "uniform"\n', ''), ("stages[2].global", "does not depend on the slice")),
     "an array for an image":
         ("rotate", ('map = { kind = "image", width = "width", height = "n", normalized = true }',
                     'map = "replicate"\nsize = "width * n"'), ('"picture"', "image2d_t")),
