@@ -88,9 +88,9 @@ void read_combination(Table& map, ArgumentText& argument) {
   if (!map.has("combine")) {
     argument.op =
         static_cast<Reduction>(map.choice("op", {"add", "min", "max", "xor", "or", "and"}, 0));
-    if (argument.type.base == Base::none)
-      map.refuse("op",
-                 "combines no struct; expected: combine = \"KERNEL\", which makes one of two");
+    if (argument.type.base == Base::none || argument.type.base == Base::f16)
+      map.refuse("op", "combines no " + argument.type.name +
+                           "; expected: combine = \"KERNEL\", which makes one of two");
     return;
   }
   if (map.has("op")) map.refuse("combine", "is given together with op; expected: one of them");
@@ -295,11 +295,15 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
     table.refuse("access",
                  "is not write; an argument that is combined over slices is only written");
   const bool splits = argument.map == MapKind::split || argument.map == MapKind::slice,
-             in_place = argument.map == MapKind::halo && argument.access == Access::readwrite;
-  if (!combines && argument.access != Access::read && !splits && !in_place) {
+             in_place = argument.map == MapKind::halo && argument.access == Access::readwrite,
+             alike = argument.map == MapKind::replicate && argument.access == Access::readwrite;
+  if (!combines && argument.access != Access::read && !splits && !in_place && !alike) {
     table.refuse("access",
                  argument.map == MapKind::halo
                      ? "lets slices write what others have, too; expected for a halo: read, or "
+                       "readwrite together with repeat"
+                 : argument.map == MapKind::replicate
+                     ? "lets slices write what others have, too; expected for replicate: read, or "
                        "readwrite together with repeat"
                      : "lets slices write what others have, too; expected for this map: read "
                        "(write, readwrite and scratch need split or slice)");
@@ -326,7 +330,7 @@ ArgumentText read_argument(Table table, const std::filesystem::path& folder) {
   return argument;
 }
 
-StageText read_stage(Table table, const std::vector<ArgumentText>& args, bool named) {
+StageText read_stage(Table& table, const std::vector<ArgumentText>& args, bool named) {
   StageText stage;
   stage.where = table.at("");
   if (named) {
@@ -334,10 +338,12 @@ StageText read_stage(Table table, const std::vector<ArgumentText>& args, bool na
     stage.name = table.text("name", stage.entry);
     if (table.has("after")) stage.after = table.texts("after");
     stage.args = table.texts("args");
+    std::vector<std::string> known;
+    for (const ArgumentText& one : args) known.push_back(one.name);
     for (const std::string& name : stage.args) {
-      if (std::none_of(args.begin(), args.end(),
-                       [&](const ArgumentText& a) { return a.name == name; }))
-        table.refuse("args", "names " + in_quotes(name) + ", which is not among [[args]]");
+      if (std::find(known.begin(), known.end(), name) == known.end())
+        table.refuse("args", "names " + in_quotes(name) + ", which is not among [[args]]" +
+                                 did_you_mean(name, known));
     }
   }
   stage.global = table.expressions("global");
@@ -427,12 +433,9 @@ Descriptor descriptor_of(const nlohmann::json& tree, const std::string& name,
     made.address =
         static_cast<Address>(launch->choice("offset", {"rebased", "global_work_offset"}, 0));
   if (stages.empty()) {
-    nlohmann::json none = nlohmann::json::object();
-    StageText only = launch ? read_stage(*launch, made.args, false)
-                            : read_stage(Table(none, name), made.args, false);
-    if (launch) {
-      for (const char* key : {"global", "local", "range"}) launch->value(key);
-    }
+    const nlohmann::json object = nlohmann::json::object();
+    Table none(object, name);
+    StageText only = read_stage(launch ? *launch : none, made.args, false);
     only.entry = root.text("entry");
     for (const ArgumentText& argument : made.args) only.args.push_back(argument.name);
     made.stages.push_back(std::move(only));
@@ -440,8 +443,6 @@ Descriptor descriptor_of(const nlohmann::json& tree, const std::string& name,
   if (launch) launch->finish();
   for (Table& stage : stages) {
     made.stages.push_back(read_stage(stage, made.args, true));
-    for (const char* key : {"entry", "args", "global", "local", "range", "name", "after"})
-      stage.value(key);
     stage.finish();
   }
   if (auto repeat = root.table("repeat")) made.repeat = read_repeat(std::move(*repeat));

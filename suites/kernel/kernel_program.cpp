@@ -41,6 +41,10 @@ Bytes KernelProgram::bytes(const Problem& problem, Mode mode, Items fits) {
     if (!field.in_place() && problem.args[field.out].is_input())
       all += problem.args[field.out].bytes();
   }
+  for (const Argument& one : problem.args) {
+    if (problem.rounds > 0 && one.accumulates())
+      all += 2 * RoundSums::bytes(one, problem.devices) + one.bytes();
+  }
   return all;
 }
 
@@ -69,6 +73,8 @@ KernelProgram::KernelProgram(KernelWorkload& workload, DeviceResources& device, 
   workload_.try_on(device, launches_, fits);
   if (problem_.rounds > 0) states_.emplace(workload_, device, launches_);
   if (problem_.flag) flag_.emplace(workload_, device);
+  if (problem_.rounds > 0 && problem_.has_accumulators())
+    sums_.emplace(workload_, device, launches_);
   allocate(fits);
 }
 
@@ -151,7 +157,8 @@ void KernelProgram::prepare(Stream& stream) {
   sample_ = workload_.sample();
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
-    if (is_whole_everywhere(one) && is_end_to_end()) upload_whole(a, stream);
+    if (is_whole_everywhere(one) && one.access == Access::read && is_end_to_end())
+      upload_whole(a, stream);
     if (one.map != MapKind::reduce) continue;
     for (Items block = 0; block < problem_.blocks(); ++block)
       put_identity(one, std::span(arrays_[a].sums).subspan(block * one.stride(), one.bytes()));
@@ -169,6 +176,7 @@ Buffer* KernelProgram::given(std::size_t argument, const Slice& slice, unsigned 
   if (!one.is_array()) return nullptr;
   if (one.image) return arrays_[argument].memory[0].get();
   const Array& array = arrays_[argument];
+  if (sums_ && sums_->given(argument) != nullptr) return sums_->given(argument);
   if (one.accumulates()) {
     return part(argument, 0, problem_.block > 0 ? slice.begin / problem_.block * one.stride() : 0,
                 one.bytes());
@@ -179,6 +187,7 @@ Buffer* KernelProgram::given(std::size_t argument, const Slice& slice, unsigned 
 
 void KernelProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   if (states_) states_->begin(slice, is_end_to_end(), stream);
+  if (sums_) sums_->begin();
   for (std::size_t a = 0; a < arrays_.size(); ++a) {
     const Argument& one = problem_.args[a];
     if (problem_.field_of(a) != nullptr) continue;
@@ -225,6 +234,10 @@ void KernelProgram::enqueue_round(const Slice& slice, std::uint32_t round, Strea
   if (flag_) flag_->clear(*arrays_[*problem_.flag].memory[0], problem_.alignment, stream);
   for (std::uint32_t level = 0; level < problem_.levels(); ++level) {
     states_->exchange_before(level, round);
+    if (sums_) {
+      sums_->prepare(
+          level, round, [&](std::size_t a) -> Buffer& { return *arrays_[a].memory[0]; }, stream);
+    }
     launches_.launch_level(
         level, slice, round,
         [&](std::size_t a) {
@@ -247,6 +260,7 @@ void KernelProgram::bring_result(const Slice& slice, Stream& stream) {
 void KernelProgram::download(std::size_t argument, const Slice& slice, unsigned slot,
                              Stream& stream) {
   const Argument& one = problem_.args[argument];
+  if (one.is_changed_alike() && slice.begin > 0) return;  // another device has the same
   Array& array = arrays_[argument];
   const bool is_field = problem_.field_of(argument) != nullptr;
   const Bytes zero =

@@ -9,6 +9,7 @@
 #include "suites/kernel/layout.hpp"
 #include "suites/kernel/parts.hpp"
 #include "suites/kernel/round_flag.hpp"
+#include "suites/kernel/round_sums.hpp"
 #include "suites/kernel/states.hpp"
 
 namespace mgpu::kernel {
@@ -69,6 +70,7 @@ class KernelProgram final : public DeviceProgram, public IterativeProgram, publi
   Launches launches_;
   std::vector<Array> arrays_;  // one per argument
   std::optional<States> states_;
+  std::optional<RoundSums> sums_;
   std::optional<RoundFlag> flag_;  // of repeat.while
   Parts parts_;                    // declared after the buffers, so that it is freed first
   std::vector<Slice> done_, collecting_;

@@ -16,6 +16,7 @@
 #include "suites/kernel/kernel_program.hpp"
 #include "suites/kernel/other_process.hpp"
 #include "suites/kernel/round_flag.hpp"
+#include "suites/kernel/round_sums.hpp"
 #include "suites/kernel/states.hpp"
 
 namespace mgpu::kernel {
@@ -37,7 +38,8 @@ KernelWorkload::KernelWorkload(const SuiteParams& params)
       shape_(shape_of(problem_)),
       host_threads_(params.host_threads),
       pages_(problem_.host_bytes, "the arrays"),
-      shared_(problem_.fields.size()) {
+      shared_(problem_.fields.size()),
+      shared_sums_(problem_.args.size()) {
   // Comes first if all devices are CPUs: what is measured later must not see the other process.
   if (params.cpus) refuse_a_crash(params, problem_);
   bool taken = !params.input;
@@ -51,7 +53,7 @@ KernelWorkload::KernelWorkload(const SuiteParams& params)
     if (one.edge == Edge::zero) zeros_.resize(std::max<std::size_t>(zeros_.size(), one.item()));
     if (!one.is_input()) continue;
     // --input replaces the fill of the first input.
-    if (!taken && one.map != MapKind::scalar) {
+    if (!taken) {
       one.fill.kind = FillKind::file;
       one.fill.file = *params.input;
       taken = true;
@@ -80,7 +82,7 @@ std::vector<std::string> KernelWorkload::caveats() const {
   bool varies = false;
   std::string constant;
   for (const Argument& one : problem_.args) {
-    if (!one.is_input() || one.map == MapKind::scalar) continue;
+    if (!one.is_input()) continue;
     const std::span<const std::byte> values{pages_.data() + one.host, one.bytes()};
     if (is_constant(one, values))
       constant += (constant.empty() ? "" : ", ") + in_quotes(one.name);
@@ -175,6 +177,9 @@ Exchanged KernelWorkload::exchanged(Mode) const {
     const Argument& in = problem_.args[field.in];
     exchanged.halo += (std::max(in.before, in.after) + (in.pivot.empty() ? 0 : 1)) * in.item();
   }
+  for (const Argument& one : problem_.args) {
+    if (problem_.rounds > 0 && one.accumulates()) exchanged.halo += one.bytes();
+  }
   return exchanged;
 }
 
@@ -183,15 +188,21 @@ void KernelWorkload::connect(PeerGroup& group) {
   for (std::size_t s = 0; s < shared_.size(); ++s)
     shared_[s].allocate(group, States::bytes(problem_, problem_.fields[s]),
                         problem_.fields[s].in_place() ? 1 : 2);
+  for (std::size_t a = 0; problem_.rounds > 0 && a < shared_sums_.size(); ++a) {
+    const Argument& one = problem_.args[a];
+    if (one.accumulates()) shared_sums_[a].allocate(group, RoundSums::bytes(one, group.size()));
+  }
 }
 
-bool KernelWorkload::writes(const Launches& launches, std::size_t stage, std::size_t field) {
+std::optional<Access> KernelWorkload::use_of(const Launches& launches, std::size_t argument,
+                                             std::uint32_t level, std::uint32_t round) {
   const std::scoped_lock lock(mutex_);
   for (std::size_t s = writes_.size(); s < problem_.stages.size(); ++s) {
-    auto& fields = writes_.emplace_back();
-    for (const Field& one : problem_.fields) fields.push_back(launches.writes(s, one.out));
+    auto& args = writes_.emplace_back();
+    for (std::size_t a = 0; a < problem_.args.size(); ++a) args.push_back(launches.writes(s, a));
   }
-  return writes_[stage][field];
+  return problem_.use_of(argument, level, round,
+                         [&](std::size_t stage) { return writes_[stage][argument]; });
 }
 
 std::unique_ptr<DeviceProgram> KernelWorkload::program(DeviceResources& device, Mode mode,

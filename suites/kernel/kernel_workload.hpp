@@ -37,6 +37,7 @@ class KernelWorkload final : public Workload,
   void connect(PeerGroup& group) override;
   void disconnect() override {
     for (SharedRing& states : shared_) states.free();
+    for (SharedRing& sums : shared_sums_) sums.free();
     shared_flags_.free();
   }
   void set_partition(std::span<const Owner> owners) override {
@@ -63,9 +64,13 @@ class KernelWorkload final : public Workload,
   std::span<const SharedRing> shared() const { return shared_; }
   // Memory of the peer group for the devices' flags (repeat.while).
   const SharedRing& shared_flags() const { return shared_flags_; }
-  // Tells whether a stage may write a field. The kernels of the first device decide for all, so
-  // that all devices exchange alike.
-  bool writes(const Launches& launches, std::size_t stage, std::size_t field);
+  // Memory of the peer group for the devices' accumulators, one per argument; empty if there is no
+  // group.
+  std::span<const SharedRing> shared_sums() const { return shared_sums_; }
+  // Returns how stages of a level use an argument in a round (Problem::use_of). The kernels of the
+  // first device decide for all, so that all devices exchange alike.
+  std::optional<Access> use_of(const Launches& launches, std::size_t argument, std::uint32_t level,
+                               std::uint32_t round);
   // Runs the guarded trial slices, and computes the single-device reference if it is not known yet.
   // Throws Error(input).
   void try_on(DeviceResources& device, Launches& launches, Items fits);
@@ -101,9 +106,9 @@ class KernelWorkload final : public Workload,
   unsigned host_threads_;
   Pages pages_;
   std::vector<std::byte> zeros_;
-  std::vector<SharedRing> shared_;
+  std::vector<SharedRing> shared_, shared_sums_;
   SharedRing shared_flags_;
-  std::vector<std::vector<bool>> writes_;  // by stage and field; empty: not known yet
+  std::vector<std::vector<bool>> writes_;  // by stage and argument; empty: not known yet
   std::vector<Owner> owners_;
   std::uint64_t sample_ = 0;
   bool looked_at_ = true;  // result was verified; a stale one must not pass again

@@ -54,6 +54,27 @@ std::string type_without_pointer(std::string type) {
 
 }  // namespace
 
+std::optional<Bytes> size_of_type(DeviceResources& device, const KernelSource& source,
+                                  const std::string& options, std::string type) {
+  if (type.starts_with("struct")) type.insert(6, " ");  // parameters() leaves blanks out
+  std::uint64_t size = 0;
+  try {
+    const auto kernel = device.foreign_kernel(
+        {source.name, fmt::format("{}\n__kernel void mgpu_bench_size_of(__global ulong* size) {{ "
+                                  "*size = sizeof({}); }}\n",
+                                  source.text, type)},
+        "mgpu_bench_size_of", options);
+    const auto buffer = device.allocate(sizeof size);
+    device.try_out([&](Stream& stream) {
+      stream.launch(*kernel, grid_of(1, 1), {buffer.get()});
+      stream.download(*buffer, 0, std::as_writable_bytes(std::span(&size, 1)));
+    });
+  } catch (const Error& error) {
+    if (error.kind() != ErrorKind::unsupported) throw;
+  }
+  return size > 0 ? std::optional(size) : std::nullopt;
+}
+
 Launches::Launches(const Problem& problem, DeviceResources& device) : problem_(problem) {
   const KernelSource source{problem.descriptor.kernels.front().string(), problem.descriptor.text};
   for (const Stage& stage : problem.stages) {
@@ -76,6 +97,7 @@ Launches::Launches(const Problem& problem, DeviceResources& device) : problem_(p
     }
   }
   check_unordered(problem, parameters_);
+  check_accumulators();
   for (const Argument& one : problem.args) {
     auto& kernel = combining_.emplace_back();
     if (!one.by_kernel()) continue;
@@ -148,34 +170,32 @@ void Launches::check_parameters(const Stage& stage, const std::vector<KernelPara
   }
 }
 
+void Launches::check_accumulators() const {
+  for (std::size_t s = 0; problem_.rounds == 0 && s < problem_.stages.size(); ++s) {
+    for (const std::size_t a : problem_.stages[s].args) {
+      const Argument& one = problem_.args[a];
+      if (!one.accumulates() || writes(s, a)) continue;
+      throw Error(ErrorKind::input,
+                  fmt::format("{}: stage {} only reads {}, to which slices still add; expected: "
+                              "[repeat] with rounds = 1, by which it gets what all devices added",
+                              problem_.descriptor.file, in_quotes(problem_.stages[s].name),
+                              in_quotes(one.name)));
+    }
+  }
+}
+
 void Launches::check_structure(const Argument& one, const KernelParameter& has,
                                DeviceResources& device, const KernelSource& source) const {
   const std::string type = type_without_pointer(has.type);
   // Numbers may describe arrays of structures.
   const bool may_differ = one.type.base != Base::none && one.map != MapKind::scalar;
   if (may_differ || one.map == MapKind::local || type.empty() || element_type(type)) return;
-  std::uint64_t size = 0;
-  try {
-    const auto kernel = device.foreign_kernel(
-        {source.name, source.text +
-                          "\n__kernel void mgpu_size_of(__global ulong* size) { *size = "
-                          "sizeof(" +
-                          type + "); }\n"},
-        "mgpu_size_of", build_options(problem_));
-    const auto buffer = device.allocate(sizeof size);
-    device.try_out([&](Stream& stream) {
-      stream.launch(*kernel, grid_of(1, 1), {buffer.get()});
-      stream.download(*buffer, 0, std::as_writable_bytes(std::span(&size, 1)));
-    });
-  } catch (const Error& error) {
-    // The driver names the type differently from the source.
-    if (error.kind() != ErrorKind::unsupported) throw;
-  }
-  if (size != 0 && size != one.type.size)
+  const auto size = size_of_type(device, source, build_options(problem_), type);
+  if (size && *size != one.type.size)
     throw Error(
         ErrorKind::input,
         fmt::format("{}.type: {} has {} bytes, and the kernel's {} has {} on device {}", one.where,
-                    one.type.name, one.type.size, type, size, device.traits().id));
+                    one.type.name, one.type.size, type, *size, device.traits().id));
 }
 
 void Launches::check_combination(const Argument& one,

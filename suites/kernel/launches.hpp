@@ -3,11 +3,17 @@
 
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "suites/kernel/problem.hpp"
 
 namespace mgpu::kernel {
+
+// Returns the size of a type of the source, as a kernel of the device finds it; nothing if the
+// source does not know the type by this name, as the driver may write it differently.
+std::optional<Bytes> size_of_type(DeviceResources& device, const KernelSource& source,
+                                  const std::string& options, std::string type);
 
 class Launches {
  public:
@@ -32,6 +38,8 @@ class Launches {
   };
   void check_parameters(const Stage& stage, const std::vector<KernelParameter>& parameters,
                         const std::string& device) const;
+  // Refuses stages that only read accumulators, without repeat.
+  void check_accumulators() const;
   // Compares the size of a structure with that of the kernel's type.
   void check_structure(const Argument& one, const KernelParameter& has, DeviceResources& device,
                        const KernelSource& source) const;

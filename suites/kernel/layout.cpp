@@ -126,6 +126,7 @@ std::vector<Move> input_moves(const Problem& problem, std::span<const std::byte>
 std::vector<Move> output_moves(const Problem& problem, std::size_t argument, const Slice& slice) {
   const Argument& one = problem.args[argument];
   if (!one.is_output() || one.accumulates()) return {};
+  if (one.is_changed_alike()) return {{0, 0, one.bytes(), 1, 0, false}};
   const Bytes host = slice.begin * one.item(),
               device = one.rebased() ? one.before * one.item() : host;
   if (one.map == MapKind::slice)

@@ -316,16 +316,24 @@ class Reader {
     return one;
   }
 
+  // Returns the argument of that name; null: there is none.
+  const Argument* find(const std::string& name) const {
+    const auto found = std::find_if(problem_.args.begin(), problem_.args.end(),
+                                    [&](const Argument& one) { return one.name == name; });
+    return found == problem_.args.end() ? nullptr : &*found;
+  }
+  std::size_t number_of(const Argument& one) const {
+    return static_cast<std::size_t>(&one - problem_.args.data());
+  }
+
   void find_offsets() {
     for (std::size_t i = 0; i < problem_.args.size(); ++i) {
       Argument& one = problem_.args[i];
       if (one.map != MapKind::ragged) continue;
       const std::string& name = problem_.descriptor.args[i].offsets;
-      const auto found = std::find_if(problem_.args.begin(), problem_.args.end(),
-                                      [&](const Argument& a) { return a.name == name; });
-      const bool integers = found != problem_.args.end() && found->is_input() &&
-                            !found->type.is_float() && found->type.base != Base::none &&
-                            found->type.lanes == 1;
+      const Argument* const found = find(name);
+      const bool integers = found != nullptr && found->is_input() && !found->type.is_float() &&
+                            found->type.base != Base::none && found->type.lanes == 1;
       if (!integers || found->elements < problem_.items + 1) {
         refuse(
             one.where + ".map.offsets",
@@ -333,7 +341,7 @@ class Reader {
                 "is {}; expected: the name of an input of integers, one more than there are items",
                 in_quotes(name)));
       }
-      one.offsets = static_cast<std::size_t>(found - problem_.args.begin());
+      one.offsets = number_of(*found);
     }
   }
 
@@ -342,9 +350,8 @@ class Reader {
       Argument& one = problem_.args[i];
       if (one.map != MapKind::append) continue;
       const std::string& name = problem_.descriptor.args[i].counter;
-      const auto found = std::find_if(problem_.args.begin(), problem_.args.end(),
-                                      [&](const Argument& a) { return a.name == name; });
-      const bool counts = found != problem_.args.end() && found->map == MapKind::reduce &&
+      const Argument* const found = find(name);
+      const bool counts = found != nullptr && found->map == MapKind::reduce &&
                           found->op == Reduction::add &&
                           (found->type.base == Base::u32 || found->type.base == Base::i32) &&
                           found->elements == 1 && found->type.lanes == 1;
@@ -355,7 +362,7 @@ class Reader {
                            "\"reduce\", op = \"add\" }}",
                            in_quotes(name)));
       }
-      one.counter = static_cast<std::size_t>(found - problem_.args.begin());
+      one.counter = number_of(*found);
       if (by_blocks())
         refuse(one.where + ".map",
                "is append, which cannot be together with sums of floats, or with combine");
@@ -366,10 +373,8 @@ class Reader {
     for (std::size_t i = 0; i < problem_.args.size(); ++i) {
       Argument& one = problem_.args[i];
       if (one.fill.kind != FillKind::copy) continue;
-      const auto found =
-          std::find_if(problem_.args.begin(), problem_.args.end(),
-                       [&](const Argument& other) { return other.name == one.fill.of; });
-      const bool fits = found != problem_.args.end() && found->is_input() &&
+      const Argument* const found = find(one.fill.of);
+      const bool fits = found != nullptr && found->is_input() &&
                         found->fill.kind != FillKind::copy && found->bytes() == one.bytes() &&
                         one.is_input();
       if (!fits)
@@ -377,7 +382,7 @@ class Reader {
                fmt::format("is {}; expected: the name of an input of as many bytes, which is no "
                            "copy itself",
                            in_quotes(one.fill.of)));
-      one.copied = static_cast<std::size_t>(found - problem_.args.begin());
+      one.copied = number_of(*found);
     }
   }
 
@@ -385,11 +390,7 @@ class Reader {
     Stage made;
     made.entry = text.entry;
     made.name = text.name;
-    for (const std::string& name : text.args) {
-      const auto found = std::find_if(problem_.args.begin(), problem_.args.end(),
-                                      [&](const Argument& a) { return a.name == name; });
-      made.args.push_back(static_cast<std::size_t>(found - problem_.args.begin()));
-    }
+    for (const std::string& name : text.args) made.args.push_back(number_of(*find(name)));
     for (const std::string& one : text.global)
       made.global.emplace_back(text.where + ".global", one, names_, per_slice_);
     for (const std::string& one : text.local)
@@ -398,7 +399,7 @@ class Reader {
                                     [](const Expression& e) { return e.depends_on_slice(); });
     const bool told = std::any_of(made.args.begin(), made.args.end(), [&](std::size_t a) {
       const Argument& one = problem_.args[a];
-      return one.scalar.depends_on_slice() ||
+      return one.is_changed_alike() || one.scalar.depends_on_slice() ||
              std::any_of(one.members.begin(), one.members.end(),
                          [](const Expression& member) { return member.depends_on_slice(); });
     });
@@ -422,11 +423,9 @@ class Reader {
 
   // Returns the argument that `repeat` names.
   std::size_t named(const RepeatText& text, const char* key, const std::string& name) const {
+    if (const Argument* const found = find(name)) return number_of(*found);
     std::vector<std::string> known;
-    for (std::size_t a = 0; a < problem_.args.size(); ++a) {
-      if (problem_.args[a].name == name) return a;
-      known.push_back(problem_.args[a].name);
-    }
+    for (const Argument& one : problem_.args) known.push_back(one.name);
     refuse(text.where + key, fmt::format("names {}, which is not among [[args]]{}", in_quotes(name),
                                          did_you_mean(name, known)));
   }
@@ -473,8 +472,15 @@ class Reader {
     }
     for (std::size_t a = 0; a < problem_.args.size(); ++a) {
       const Argument& one = problem_.args[a];
-      if (one.accumulates())
-        refuse(one.where + ".map", "accumulates over slices, which cannot be together with repeat");
+      if (one.map == MapKind::append)
+        refuse(one.where + ".map", "is append, which cannot be together with repeat");
+      if (one.by_kernel())
+        refuse(one.where + ".map.combine", "cannot be together with repeat; expected: op");
+      if (one.by_blocks())
+        refuse(one.where + ".map",
+               fmt::format("adds numbers of type {}, which cannot be together with repeat; "
+                           "expected: integers, such as long with fixed-point numbers",
+                           one.type.name));
       if (one.map == MapKind::halo && one.access == Access::readwrite)
         problem_.fields.push_back({a, a});
     }
@@ -486,6 +492,10 @@ class Reader {
       const Argument& one = problem_.args[a];
       if (one.map == MapKind::flag && problem_.flag != a)
         refuse(one.where + ".map", "is a flag, which repeat.while does not name");
+      if (one.is_changed_alike() && problem_.rounds == 0)
+        refuse(one.where + ".access",
+               "is readwrite with map = \"replicate\", which devices change alike in iterations; "
+               "expected: read, or [repeat] with rounds = 1 or more");
       if (one.map != MapKind::halo || one.access != Access::readwrite) continue;
       if (problem_.field_of(a) == nullptr)
         refuse(one.where + ".access",
@@ -501,6 +511,28 @@ class Reader {
   bool by_blocks() const {
     return std::any_of(problem_.args.begin(), problem_.args.end(),
                        [](const Argument& one) { return one.by_blocks(); });
+  }
+
+  // Grows the granularity until slices of it have work-items in proportion: the global offset of a
+  // slice is the number of those of the items before it.
+  void grow_to_proportion(const Expression& global, std::size_t dimension) {
+    constexpr std::uint64_t kMost = 4096;
+    const std::uint64_t step = problem_.granularity;
+    if (global.depends_on_round()) return;
+    const auto size = [&](std::uint64_t items) {
+      const auto count = static_cast<std::int64_t>(items);
+      return global.count({0, count, count});
+    };
+    for (std::uint64_t k = 1; k <= kMost && k * step < problem_.items; ++k) {
+      const std::uint64_t g = k * step, one = size(g);
+      problem_.granularity = g;
+      if (size(2 * g) == 2 * one && size(1001 * g) == 1001 * one) return;
+    }
+    if (step >= problem_.items) return;  // one slice
+    refuse(problem_.descriptor.file + ": global",
+           fmt::format("is {} in dimension {} for {} items and {} for {}; expected with "
+                       "global_work_offset: work-items in proportion to count",
+                       size(step), dimension, step, size(2 * step), 2 * step));
   }
 
   // Chooses the granularity: slices begin at multiples of the sub-buffer alignment of all rebased
@@ -519,6 +551,9 @@ class Reader {
         if (!one.global[d].depends_on_slice()) continue;
         const auto g = static_cast<std::int64_t>(problem_.granularity);
         if (one.global[d].count({0, g, g}) % local != 0) grow(local);
+      }
+      for (std::size_t d = 0; problem_.offset && d < one.global.size(); ++d) {
+        if (one.global[d].depends_on_slice()) grow_to_proportion(one.global[d], d);
       }
     }
     // A fixed number of blocks makes the order of partial results independent of the split.
@@ -555,6 +590,7 @@ Problem problem_of(Descriptor descriptor, const SuiteParams& params) {
   problem.n = params.size;
   problem.seed = params.seed;
   problem.alignment = std::max(kAlignment, params.buffer_alignment);
+  problem.devices = params.devices;
   if (const auto guards = params.options.find("guards"); guards != params.options.end()) {
     problem.guards = guards->second == "off"     ? Guards::off
                      : guards->second == "wide"  ? Guards::wide

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -73,6 +74,8 @@ struct Argument {
   // Tells whether the items of a slice are contiguous in the array.
   bool by_item() const { return map == MapKind::split || map == MapKind::halo; }
   bool rebased() const { return by_item() && address == Address::rebased; }
+  // Tells whether every device changes an array of its own, and all of them alike.
+  bool is_changed_alike() const { return map == MapKind::replicate && access == Access::readwrite; }
 };
 
 struct Stage {
@@ -116,9 +119,10 @@ struct Problem {
   std::uint64_t seed = 0;
   // Above 0: partial results are per block of this many items, each computed by its own launch.
   Items block = 0;
-  double operations = 0;  // operations of the whole problem; 0: not given
-  Bytes host_bytes = 0;   // size of all inputs and results
-  double moved = 0;       // bytes that the kernels read and write; 0: not given
+  double operations = 0;    // operations of the whole problem; 0: not given
+  Bytes host_bytes = 0;     // size of all inputs and results
+  double moved = 0;         // bytes that the kernels read and write; 0: not given
+  std::size_t devices = 1;  // most devices that share the problem
 
   // Tells whether there are partial results that a kernel has to combine.
   bool combines() const {
@@ -140,9 +144,19 @@ struct Problem {
   std::uint32_t levels() const { return stages.back().level + 1; }
   // Tells whether a stage may need what another slice computes in the same round.
   bool is_tried_together() const {
-    return levels() > 1 && std::any_of(fields.begin(), fields.end(),
-                                       [](const Field& one) { return one.in_place(); });
+    const bool in_place =
+        std::any_of(fields.begin(), fields.end(), [](const Field& one) { return one.in_place(); });
+    return levels() > 1 && rounds > 0 && (in_place || has_accumulators());
   }
+  bool has_accumulators() const {
+    return std::any_of(args.begin(), args.end(),
+                       [](const Argument& one) { return one.accumulates(); });
+  }
+  // Returns how the stages of a level use an argument in a round: not at all, `write` if a stage
+  // may write it, else `read`. Ignores stages that no device launches. `writes` tells whether a
+  // stage may write it.
+  std::optional<Access> use_of(std::size_t argument, std::uint32_t level, std::uint32_t round,
+                               const std::function<bool(std::size_t)>& writes) const;
   const Field* field_of(std::size_t argument) const;  // null if it is not exchanged
 };
 

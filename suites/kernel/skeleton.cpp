@@ -8,6 +8,7 @@
 #include "lib/base/quote.hpp"
 #include "lib/base/text_file.hpp"
 #include "suites/kernel/element.hpp"
+#include "suites/kernel/launches.hpp"
 #include "suites/kernel/source_look.hpp"
 
 namespace mgpu::kernel {
@@ -160,6 +161,13 @@ class Draft {
       text += ask("type", "the parameter's type, such as \"float\"");
     } else if (known) {
       text += fmt::format("type = {}\n", toml_text(known->name));
+    } else if (one.space == Space::value) {
+      const std::optional<Bytes> size = size_of(type);
+      return text + "type = \"struct\"\n" +
+             ask("fields",
+                 "its members in their order, with types and values: [\"float 0.5\", "
+                 "\"int n\"]" +
+                     (size ? fmt::format("; {} bytes in all", *size) : ""));
     } else {
       const std::optional<Bytes> size = size_of(type);
       text += "type = \"struct\"\n" + (size ? fmt::format("bytes = {}  # sizeof({})\n", *size, type)
@@ -197,7 +205,9 @@ class Draft {
                         "on, or uses it through a macro");
     const char* const word = use.writes ? use.reads ? "readwrite" : "write" : "read";
     return text + fmt::format("access = \"{}\"  # as the source looks\n", word) +
-           (use.reads ? fill(known) : "");
+           (!use.reads            ? ""
+            : use.writes && known ? "fill = \"uniform\"  # what it begins with; else zeros\n"
+                                  : fill(known));
   }
 
   // Numbers by default; a structure has no numbers.
@@ -236,37 +246,14 @@ class Draft {
             "descriptors have no images but image2d_t, and no samplers, pipes and events as "
             "parameters");
     }
-    if (one.space != KernelParameter::Space::value || type.empty()) return;
-    if (!known || known->base == Base::f16)
-      refuse(
-          "descriptors give no structures and halves by value; expected: a pointer to __global "
-          "or __constant memory");
+    if (one.space == KernelParameter::Space::value && known && known->base == Base::f16)
+      refuse("descriptors give no halves by value; expected: a float");
   }
 
-  // Returns the size of a type, as a kernel on the device finds it; nothing if it cannot be asked.
-  std::optional<Bytes> size_of(std::string type) {
-    if (type.starts_with("struct")) type.insert(6, " ");  // parameters() leaves blanks out
-    const std::string entry = "mgpu_bench_size_of";
-    const KernelSource source{
-        from_.file.string(),
-        fmt::format("#line 1 \"{}\"\n{}\n__kernel void {}(__global uint* to) {{ to[0] = "
-                    "(uint)sizeof({}); }}\n",
-                    from_.file.string(), source_, entry, type)};
-    try {
-      const auto kernel = device_.foreign_kernel(source, entry, build_options_of(from_));
-      const auto buffer = device_.allocate(sizeof(std::uint32_t));
-      std::uint32_t size = 0;
-      Grid grid;
-      grid.local = {0, 0, 0};
-      const auto took = device_.try_out([&](Stream& stream) {
-        stream.launch(*kernel, grid, {buffer.get()});
-        stream.download(*buffer, 0, std::as_writable_bytes(std::span(&size, 1)));
-      });
-      if (took && size > 0) return size;
-    } catch (const Error& error) {
-      if (error.kind() == ErrorKind::interrupted || error.kind() == ErrorKind::timeout) throw;
-    }
-    return std::nullopt;
+  std::optional<Bytes> size_of(const std::string& type) const {
+    const KernelSource source{from_.file.string(),
+                              fmt::format("#line 1 \"{}\"\n{}\n", from_.file.string(), source_)};
+    return size_of_type(device_, source, build_options_of(from_), type);
   }
 
   const SuiteInfo::Descriptors::TemplateRequest& from_;
@@ -291,8 +278,8 @@ std::string skeleton(DeviceResources& device, const SuiteInfo::Descriptors::Temp
   const std::string list = fmt::format("{}", fmt::join(names, ", "));
   if (names.empty()) throw Error(ErrorKind::input, file.string() + " has no kernel");
   if (entry.empty() && names.size() > 1)
-    throw Error(ErrorKind::input,
-                file.string() + " has several kernels; name one with --entry: " + list);
+    throw Error(ErrorKind::input, file.string() + " has several kernels; name one with --entry: " +
+                                      list + "; stages in a descriptor run several of them");
   const std::string chosen = entry.empty() ? names.front() : entry;
   if (std::find(names.begin(), names.end(), chosen) == names.end())
     throw Error(ErrorKind::input,

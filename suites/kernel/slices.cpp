@@ -42,7 +42,9 @@ std::optional<Grid> Problem::grid(const Stage& stage, const SliceNumbers& number
     if (made.global[d] == 0 && stage.global[d].depends_on_round()) return std::nullopt;
     if (made.global[d] == 0)
       refuse_grid(descriptor.file + ": global",
-                  fmt::format("is 0 in dimension {} for a slice of {} items", d, numbers.count));
+                  fmt::format("is 0 in dimension {} for a slice of {} {}; expected: 1 or more, or "
+                              "items.granularity, of which slices are multiples",
+                              d, numbers.count, numbers.count == 1 ? "item" : "items"));
     if (!stage.local.empty()) {
       made.local[d] = stage.local[d].count();
       if (made.global[d] % made.local[d] != 0) {
@@ -61,6 +63,21 @@ std::optional<Grid> Problem::grid(const Stage& stage, const SliceNumbers& number
     }
   }
   return made;
+}
+
+std::optional<Access> Problem::use_of(std::size_t argument, std::uint32_t level,
+                                      std::uint32_t round,
+                                      const std::function<bool(std::size_t)>& writes) const {
+  std::optional<Access> use;
+  for (std::size_t s = 0; s < stages.size(); ++s) {
+    const Stage& stage = stages[s];
+    const bool takes =
+        std::find(stage.args.begin(), stage.args.end(), argument) != stage.args.end();
+    if (stage.level != level || !takes || !grid(stage, numbers(stage, {0, items}, round))) continue;
+    if (writes(s)) return Access::write;
+    use = Access::read;
+  }
+  return use;
 }
 
 std::vector<Slice> Problem::extents(const Argument& argument, const Slice& slice,

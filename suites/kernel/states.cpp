@@ -114,29 +114,17 @@ void States::send(const Exchange& exchange, std::uint32_t round) {
 }
 
 void States::exchange_before(std::uint32_t level, std::uint32_t round) {
-  std::vector<std::size_t> stages;  // those that some device launches
-  for (std::size_t s = 0; s < problem_.stages.size(); ++s) {
-    const Stage& stage = problem_.stages[s];
-    if (stage.level != level) continue;
-    if (problem_.grid(stage, problem_.numbers(stage, {0, problem_.items}, round)))
-      stages.push_back(s);
-  }
   Exchange now;
   for (std::size_t f = 0; f < states_.size(); ++f) {
     if (!field(f).in_place()) continue;
     // Another round may have another pivot.
     if (level == 0 && round > 0 && !problem_.args[field(f).in].pivot.empty()) changed_[f] = true;
-    const bool is_taken = std::any_of(stages.begin(), stages.end(), [&](std::size_t s) {
-      const std::vector<std::size_t>& args = problem_.stages[s].args;
-      return std::find(args.begin(), args.end(), field(f).in) != args.end();
-    });
-    if (changed_[f] && is_taken) {
+    const auto use = workload_.use_of(launches_, field(f).in, level, round);
+    if (changed_[f] && use) {
       add_to(now, f, round);
       changed_[f] = false;
     }
-    for (const std::size_t s : stages) {
-      if (workload_.writes(launches_, s, f)) changed_[f] = true;
-    }
+    if (use == Access::write) changed_[f] = true;
   }
   meet(now);
   send(now, round);

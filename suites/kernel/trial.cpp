@@ -126,11 +126,13 @@ Trial::Image Trial::image_of(std::size_t argument, const Slice& slice, std::byte
 std::string Trial::hint() const {
   const std::string& text = problem_.descriptor.text;
   const auto uses = [&](const char* word) { return text.find(word) != std::string::npos; };
-  if (uses("get_global_size"))
-    return "; the kernel uses get_global_size, which is that of the slice";
-  if (problem_.offset && (uses("get_group_id") || uses("get_num_groups")))
-    return "; the kernel uses get_group_id, which knows nothing of the global offset: offset = "
-           "\"rebased\" may suit it";
+  for (std::size_t a = 0; problem_.rounds > 0 && a < problem_.args.size(); ++a) {
+    std::size_t adding = 0;
+    for (std::size_t s = 0; s < problem_.stages.size(); ++s) adding += launches_.writes(s, a);
+    if (adding > 1 && problem_.args[a].accumulates())
+      return "; a stage gets what all devices added to an accumulator if its kernel's parameter is "
+             "const";
+  }
   const bool whole_size =
       std::any_of(problem_.args.begin(), problem_.args.end(), [&](const Argument& one) {
         return one.map == MapKind::scalar && !one.scalar.depends_on_slice() &&
@@ -140,6 +142,18 @@ std::string Trial::hint() const {
     return "; a scalar has the number of all items: a kernel that compares it with get_global_id "
            "wants count there, that of the "
            "slice";
+  if (uses("get_global_size"))
+    return "; the kernel uses get_global_size, which is that of the slice";
+  if (problem_.offset && (uses("get_group_id") || uses("get_num_groups")))
+    return "; the kernel uses get_group_id, which knows nothing of the global offset: offset = "
+           "\"rebased\" may suit it";
+  for (const Argument& one : problem_.args) {
+    if (one.rebased() && one.before > 0)
+      return fmt::format(
+          "; index 0 of {} is the item {} before the slice, unless launch.offset is "
+          "\"global_work_offset\"",
+          in_quotes(one.name), one.before);
+  }
   return "";
 }
 
@@ -224,6 +238,12 @@ void Trial::upload(const Given& given, Stream& stream) const {
   }
 }
 
+std::optional<Access> Trial::use_of(std::size_t argument, std::uint32_t level,
+                                    std::uint32_t round) const {
+  return problem_.use_of(argument, level, round,
+                         [&](std::size_t stage) { return launches_.writes(stage, argument); });
+}
+
 bool Trial::run(const Slice& slice, std::byte poison, std::vector<Image>& images) {
   images = images_of(slice, poison);
   return run(slice, 0, problem_.levels(), images);
@@ -250,8 +270,23 @@ bool Trial::run_together(const std::vector<Slice>& slices, std::byte poison,
     }
   };
   for (std::uint32_t level = 0; level < problem_.levels(); ++level) {
+    std::map<std::size_t, std::vector<Image>> own;  // accumulators of each slice, by argument
+    for (std::size_t a = 0; a < problem_.args.size(); ++a) {
+      const Argument& one = problem_.args[a];
+      if (!one.accumulates() || use_of(a, level, 0) != Access::read) continue;
+      std::vector<std::byte> sum(one.bytes());
+      put_identity(one, sum);
+      for (std::vector<Image>& images : all) {
+        combine(one, std::span(images[a].bytes).subspan(images[a].zero, sum.size()), sum);
+        own[a].push_back(images[a]);
+      }
+      for (std::vector<Image>& images : all)
+        std::copy(sum.begin(), sum.end(),
+                  images[a].bytes.begin() + static_cast<std::ptrdiff_t>(images[a].zero));
+    }
     for (std::size_t s = 0; s < slices.size(); ++s) {
       if (!run(slices[s], level, level + 1, all[s])) return false;
+      for (auto& [a, images] : own) all[s][a] = std::move(images[s]);
     }
     copy(true);
     copy(false);
@@ -304,32 +339,56 @@ Results Trial::all_rounds() {
 }
 
 Results Trial::all_rounds(std::byte poison) {
-  const std::uint32_t at_once = problem_.flag ? 1 : 64;  // launches per wait
+  // Rounds per wait. Uploads, such as of initial values, wait for no launches of the same try.
+  const bool has_accumulators = problem_.has_accumulators();
+  const std::uint32_t at_once = problem_.flag || has_accumulators ? 1 : 64;
   const Slice slice{0, problem_.items};
   const CrashNote note(crash_of(slice));
   Given given = give(slice, images_of(slice, poison));
   if (!device_.try_out([&](Stream& stream) { upload(given, stream); })) return {};
+  const auto launch = [&](std::uint32_t level, std::uint32_t round, Stream& stream) {
+    launches_.launch_level(
+        level, slice, round, [&](std::size_t a) { return given.parts[a].get(); }, stream);
+  };
+  const auto swap = [&] {
+    for (const Field& field : problem_.fields)
+      std::swap(given.parts[field.in], given.parts[field.out]);
+  };
+  std::vector<std::byte> initial;
   std::uint32_t done = 0;
   std::uint32_t flag = 1;  // any value but 0: there is another round
   while (done < problem_.rounds && flag != 0) {
-    device_.try_out([&](Stream& stream) {
-      const std::uint32_t first = done;
-      done = std::min(first + at_once, problem_.rounds);
-      for (std::uint32_t r = first; r < done; ++r) {
-        launches_.launch(
-            slice, r, [&](std::size_t a) { return given.parts[a].get(); }, stream);
-        for (const Field& field : problem_.fields)
-          std::swap(given.parts[field.in], given.parts[field.out]);
+    const std::uint32_t first = done;
+    done = std::min(first + at_once, problem_.rounds);
+    if (!has_accumulators) {
+      device_.try_out([&](Stream& stream) {
+        for (std::uint32_t r = first; r < done; ++r, swap())
+          for (std::uint32_t level = 0; level < problem_.levels(); ++level)
+            launch(level, r, stream);
+      });
+    } else {
+      std::vector<bool> begun(problem_.args.size());
+      for (std::uint32_t level = 0; level < problem_.levels(); ++level) {
+        for (std::size_t a = 0; a < begun.size(); ++a) {
+          const Argument& one = problem_.args[a];
+          if (!one.accumulates() || begun[a] || use_of(a, level, first) != Access::write) continue;
+          begun[a] = true;
+          initial.resize(one.bytes());
+          put_identity(one, initial);
+          device_.try_out([&](Stream& stream) { stream.upload(*given.parts[a], 0, initial); });
+        }
+        device_.try_out([&](Stream& stream) { launch(level, first, stream); });
       }
-      if (problem_.flag)
-        stream.download(*given.parts[*problem_.flag], 0,
-                        std::as_writable_bytes(std::span(&flag, 1)));
-    });
+      swap();
+    }
     if (!problem_.flag) continue;
+    Buffer& own = *given.parts[*problem_.flag];
     const std::uint32_t zero = 0;
     device_.try_out([&](Stream& stream) {
-      stream.upload(*given.parts[*problem_.flag], 0, std::as_bytes(std::span(&zero, 1)));
+      stream.download(own, 0, std::as_writable_bytes(std::span(&flag, 1)));
     });
+    device_.try_out(
+        [&](Stream& stream) { stream.upload(own, 0, std::as_bytes(std::span(&zero, 1))); });
   }
   device_.try_out([&](Stream& stream) {
     for (std::size_t a = 0; a < given.images.size(); ++a) {
@@ -457,11 +516,12 @@ void Trial::compare_runs(const Results& with_ones, const Results& with_zeros) {
                     "twice: the kernel reads what "
                     "nobody gave it (next to a map, or what it only writes), or its result depends "
                     "on the order of its "
-                    "work-items (check.tolerance states how far)",
+                    "work-items (check.tolerance states how far){}",
                     problem_.descriptor.file, in_quotes(one.name), e,
                     one.per_item > 0 ? fmt::format(" (item {})", item) : "",
                     text_at(one.type, ones.data() + e * one.type.size),
-                    text_at(one.type, zeros.data() + e * one.type.size), device_.traits().id));
+                    text_at(one.type, zeros.data() + e * one.type.size), device_.traits().id,
+                    hint()));
   }
 }
 
@@ -504,16 +564,20 @@ std::size_t Trial::compare_cuts(const Results& expected,
               first_difference(one.type, problem_.descriptor.tolerance, mine, should);
           if (!difference) continue;
           const std::uint64_t e = difference->element + host / one.type.size;
+          const std::string item =
+              one.per_item == 0 ? ""
+                                : fmt::format("item {} (", one.map == MapKind::slice
+                                                               ? e / one.per_item % problem_.items
+                                                               : e / one.per_item);
           throw Error(
               ErrorKind::input,
               fmt::format(
-                  "{}: argument {}: item {} (element {}) is {} in slice [{}, {}) on device {}, {} "
+                  "{}: argument {}: {}element {}{} is {} in slice [{}, {}) on device {}, {} "
                   "when one device "
                   "computes all items: the result depends on the split, or a map says too little{}",
-                  problem_.descriptor.file, in_quotes(one.name),
-                  one.map == MapKind::slice ? e / one.per_item % problem_.items : e / one.per_item,
-                  e, text_at(one.type, mine.data() + difference->element * one.type.size),
-                  slice.begin, slice.end, device_.traits().id,
+                  problem_.descriptor.file, in_quotes(one.name), item, e, item.empty() ? "" : ")",
+                  text_at(one.type, mine.data() + difference->element * one.type.size), slice.begin,
+                  slice.end, device_.traits().id,
                   text_at(one.type, should.data() + difference->element * one.type.size), hint()));
         }
       }

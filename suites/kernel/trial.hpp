@@ -69,10 +69,13 @@ class Trial {
   // cannot be tried. Throws Error(input) for an argument that is written outside of its map.
   bool run(const Slice& slice, std::uint32_t first, std::uint32_t end, std::vector<Image>& images);
   bool run(const Slice& slice, std::byte poison, std::vector<Image>& images);
-  // Runs slices level by level: each level gets what those before it wrote, also by other slices.
+  // Runs slices level by level: each level gets what those before it wrote, also by other slices,
+  // and the combination of the accumulators that it only reads.
   bool run_together(const std::vector<Slice>& slices, std::byte poison,
                     std::vector<std::vector<Image>>& images);
   Results all_rounds(std::byte poison);
+  std::optional<Access> use_of(std::size_t argument, std::uint32_t level,
+                               std::uint32_t round) const;
   std::string crash_of(const std::string& kernel, const std::string& what) const;
   std::string crash_of(const Slice& slice) const;
   Image image_of(std::size_t argument, const Slice& slice, std::byte poison) const;

@@ -5,11 +5,14 @@ tests/golden/cli/kernel.txt. Descriptors are named relative to the folder that t
 a compiler gets the path, and would compile the same kernel again for each folder."""
 
 import array
+import functools
 import json
 import math
+import operator
 import os
 import shlex
 import shutil
+import struct
 import subprocess
 import sys
 import tomllib
@@ -29,86 +32,51 @@ MORE = {"moments": ("--set", "columns=256")}
 FEW = ("-q", "-n", 1, "--warmup", 0)
 RESIDENT = ("--mode", "resident")
 
-SAXPY = """\
-kernel = "k.cl"
-entry = "saxpy"
-n = 4096
-[params]
-a = 2.5
-[launch]
-global = ["count"]
-[[args]]
-name = "x"
-type = "float"
-map = "split"
-[[args]]
-name = "z"
-type = "float"
-map = "split"
-access = "write"
-[[args]]
-name = "a"
-type = "float"
-scalar = "a"
-"""
+SPLIT, HALO = '"split"', '{ kind = "halo", per_item = "width", radius = "radius", edge = "clamp" }'
+INDEX, MODULO = '{ kind = "index" }', '{ kind = "index", modulo = 1000 }'
+
+
+def table(name, kind, map=None, **keys):
+    """Returns the table of an argument. Values are as in TOML."""
+    given = {"map": map, **keys} if map else keys
+    return f'[[args]]\nname = "{name}"\ntype = "{kind}"\n' + "".join(
+        f"{key} = {value}\n" for key, value in given.items())
+
+
+def written(name, kind="int", **keys):
+    return table(name, kind, SPLIT, access='"write"', **keys)
+
+
+def combined(name, kind, how, size):
+    return table(name, kind, f'{{ kind = "reduce", {how} }}', size=size, access='"write"')
+
+
+def described(entry, n, *args, params="", launch='global = ["count"]', repeat=""):
+    """Returns a descriptor of the kernel `entry` in k.cl; without entry, of stages."""
+    return ('kernel = "k.cl"\n' + (f'entry = "{entry}"\n' if entry else "") + f"n = {n}\n" +
+            (f"[params]\n{params}\n" if params else "") + f"[launch]\n{launch}\n" +
+            (f"[repeat]\n{repeat}\n" if repeat else "") + "".join(args))
+
+
+WHOLE = 'global = ["count"]\noffset = "global_work_offset"'
+SAXPY = described("saxpy", 4096, table("x", "float", SPLIT), written("z", "float"),
+                  table("a", "float", scalar='"a"'), params="a = 2.5")
 SAXPY_CL = """\
 __kernel void saxpy(__global const float* x, __global float* z, const float a) {
   z[get_global_id(0)] = a * x[get_global_id(0)];
 }
 """
-APPEND = """\
-kernel = "k.cl"
-entry = "sevens"
-n = 4096
-[launch]
-global = ["count"]
-[[args]]
-name = "x"
-type = "int"
-map = "split"
-fill = { kind = "index", modulo = 1000 }
-[[args]]
-name = "found"
-type = "uint"
-map = { kind = "reduce", op = "add" }
-size = 1
-access = "write"
-[[args]]
-name = "out"
-type = "int"
-map = { kind = "append", counter = "found" }
-size = 600
-access = "write"
-"""
+APPEND = described("sevens", 4096, table("x", "int", SPLIT, fill=MODULO), combined("found", "uint", 'op = "add"', 1),
+                   table("out", "int", '{ kind = "append", counter = "found" }', size=600, access='"write"'))
 APPEND_CL = """\
 __kernel void sevens(__global const int* x, __global uint* found, __global int* out) {
   const int value = x[get_global_id(0)];
   if (value % 7 == 0) out[atomic_inc(found)] = value;
 }
 """
-COMBINE = """\
-kernel = "k.cl"
-entry = "compose"
-n = 4096
-[launch]
-global = [2]
-[[args]]
-name = "x"
-type = "uint"
-map = "split"
-fill = { kind = "index", modulo = 1000 }
-[[args]]
-name = "all"
-type = "struct"
-bytes = 8
-map = { kind = "reduce", combine = "after" }
-size = 2
-access = "write"
-[[args]]
-name = "count"
-type = "uint"
-scalar = "count"
-"""
+COMBINE = described("compose", 4096, table("x", "uint", SPLIT, fill=MODULO),
+                    table("all", "struct", '{ kind = "reduce", combine = "after" }', bytes=8, size=2),
+                    table("count", "uint", scalar='"count"'), launch="global = [2]")
 COMBINE_CL = """\
 typedef struct { uint a, b; } affine;
 __kernel void compose(__global const uint* x, __global affine* all, const uint count) {
@@ -128,39 +96,9 @@ __kernel void after(__global affine* into, __global const affine* from) {
   into[j].b = (g.a + 1) * f.b + g.b;
 }
 """
-ROUNDS = """\
-kernel = "k.cl"
-entry = "advance"
-n = 512
-[params]
-steps = 3
-[launch]
-global = ["count"]
-offset = "global_work_offset"
-[repeat]
-rounds = "steps"
-swap = [["x", "z"], ["v", "w"]]
-[[args]]
-name = "x"
-type = "int"
-map = { kind = "halo", radius = [3, 0] }
-fill = { kind = "index" }
-[[args]]
-name = "z"
-type = "int"
-map = "split"
-access = "write"
-[[args]]
-name = "v"
-type = "int"
-map = { kind = "halo", radius = [0, 200] }
-fill = { kind = "index" }
-[[args]]
-name = "w"
-type = "int"
-map = "split"
-access = "write"
-"""
+ROUNDS = described("advance", 512, table("x", "int", '{ kind = "halo", radius = [3, 0] }', fill=INDEX), written("z"),
+                   table("v", "int", '{ kind = "halo", radius = [0, 200] }', fill=INDEX), written("w"),
+                   launch=WHOLE, repeat='rounds = 3\nswap = [["x", "z"], ["v", "w"]]')
 ROUNDS_CL = """\
 __kernel void advance(__global const int* x, __global int* z, __global const int* v,
                       __global int* w) {
@@ -169,74 +107,20 @@ __kernel void advance(__global const int* x, __global int* z, __global const int
   w[i] = 3 * v[i] - v[min(i + 200, 511)];
 }
 """
-PARTIAL = """\
-kernel = "k.cl"
-entry = "advance"
-n = 512
-[launch]
-global = ["count"]
-offset = "global_work_offset"
-[repeat]
-rounds = 5
-swap = ["x", "z"]
-[[args]]
-name = "x"
-type = "int"
-map = { kind = "halo", radius = [0, 1] }
-fill = { kind = "index" }
-[[args]]
-name = "z"
-type = "int"
-map = "split"
-access = "readwrite"
-fill = { kind = "ramp", first = 1000, step = 2 }
-[[args]]
-name = "turn"
-type = "int"
-scalar = "7 - 2 * round"
-"""
+PARTIAL = described("advance", 512, table("x", "int", '{ kind = "halo", radius = [0, 1] }', fill=INDEX),
+                    table("z", "int", SPLIT, access='"readwrite"', fill='{ kind = "ramp", first = 1000, step = 2 }'),
+                    table("turn", "int", scalar='"7 - 2 * round"'),
+                    launch=WHOLE, repeat='rounds = 5\nswap = ["x", "z"]')
 PARTIAL_CL = """\
 __kernel void advance(__global const int* x, __global int* z, const int turn) {
   const int i = get_global_id(0);
   if ((i + turn) % 3 != 0) z[i] = x[i] + 3 * x[min(i + 1, 511)];
 }
 """
-WHILE = """\
-kernel = "k.cl"
-entry = "halve"
-n = 512
-[launch]
-global = ["count"]
-offset = "global_work_offset"
-[repeat]
-rounds = 20
-while = "more"
-swap = [["x", "z"], ["v", "w"]]
-[[args]]
-name = "x"
-type = "int"
-map = "split"
-fill = { kind = "index" }
-[[args]]
-name = "z"
-type = "int"
-map = "split"
-access = "write"
-[[args]]
-name = "v"
-type = "int"
-map = { kind = "halo", radius = [1, 0] }
-fill = { kind = "index" }
-[[args]]
-name = "w"
-type = "int"
-map = "split"
-access = "write"
-[[args]]
-name = "more"
-type = "uint"
-map = "flag"
-"""
+WHILE = described("halve", 512, table("x", "int", SPLIT, fill=INDEX), written("z"),
+                  table("v", "int", '{ kind = "halo", radius = [1, 0] }', fill=INDEX), written("w"),
+                  table("more", "uint", '"flag"'), launch=WHOLE,
+                  repeat='rounds = 20\nwhile = "more"\nswap = [["x", "z"], ["v", "w"]]')
 WHILE_CL = """\
 __kernel void halve(__global const int* x, __global int* z, __global const int* v,
                     __global int* w, __global uint* more) {
@@ -246,7 +130,46 @@ __kernel void halve(__global const int* x, __global int* z, __global const int* 
   if (z[i] > 0) *more = 1;
 }
 """
-HALO = '{ kind = "halo", per_item = "width", radius = "radius", edge = "clamp" }'
+# Accumulators that stages add to and read twice in an iteration, also before the first one adds.
+SUMS = described("", 4096, table("x", "int", SPLIT, access='"readwrite"', fill=INDEX),
+                 table("most", "int", '"replicate"', size=2, access='"readwrite"', fill='"zero"'),
+                 table("begin", "int", scalar='"begin"'), table("end", "int", scalar='"end"'),
+                 combined("low", "int", 'op = "min"', 1), combined("high", "float", 'op = "max"', 1),
+                 combined("odd", "uchar", 'op = "xor"', 3), combined("sum", "ulong", 'op = "add"', 1),
+                 *(f'[[stages]]\nentry = "{entry}"\nargs = {args.split()}\nglobal = ["{size}"]\n'
+                   for entry, args, size in (("apply", "x low high odd sum most", "count"),
+                                             ("gather", "x low high odd sum begin end", "1"),
+                                             ("keep", "high sum most", "2"),
+                                             ("gather", "x low high odd sum begin end", "1"),
+                                             ("apply", "x low high odd sum most", "count"))),
+                 launch='offset = "global_work_offset"', repeat="rounds = 3")
+SUMS_CL = """\
+__kernel void gather(__global const int* x, __global int* low, __global float* high, __global uchar* odd,
+                     __global ulong* sum, const int begin, const int end) {
+  for (int i = begin; i < end; ++i) {
+    low[0] = min(low[0], x[i]);
+    high[0] = max(high[0], (float)x[i]);
+    odd[i % 3] ^= x[i];
+    sum[0] += x[i];
+  }
+}
+__kernel void keep(__global const float* high, __global const ulong* sum, __global int* most) {
+  const int i = get_global_id(0);
+  most[i] = (most[i] + (int)high[0] + (int)(sum[0] % 1000)) % 4096;
+}
+__kernel void apply(__global int* x, __global const int* low, __global const float* high, __global const uchar* odd,
+                    __global const ulong* sum, __global const int* most) {
+  const int i = get_global_id(0), least = low[0] > 4096 ? 5 : low[0], most_now = high[0] < 0 ? 1 : (int)high[0];
+  x[i] = (3 * x[i] + least + most_now + odd[i % 3] + (int)(sum[0] % 1000) + most[1]) % 4096;
+}
+"""
+READS_SUM = described("", 4096, table("x", "int", SPLIT), written("z"), combined("sum", "uint", 'op = "add"', 1),
+                      *(f'[[stages]]\nentry = "{entry}"\nargs = ["{array}", "sum"]\n'
+                        for entry, array in (("add", "x"), ("use", "z"))), launch="")
+READS_SUM_CL = """\
+__kernel void add(__global const int* x, __global uint* sum) { atomic_add(sum, x[get_global_id(0)]); }
+__kernel void use(__global int* z, __global const uint* sum) { z[get_global_id(0)] = sum[0]; }
+"""
 WRITES_Z = 'map = "split"\naccess = "write"'
 SUM = 'map = { kind = "reduce", op = "add" }\nsize = 256'
 # Mistakes that show when the kernel runs: the example or one of the texts above, the changes in its
@@ -256,6 +179,10 @@ MISTAKES = {
     "a halo that is one short": ("blur", ('radius = "radius", edge',
                                           'radius = ["radius - 1", "radius"], edge'),
                                  None, ('"out"', "nan")),
+    "a sum of all devices that a kernel may write": ((SUMS, SUMS_CL), None,
+                                                     ("high, __global const ulong* sum, __global int",
+                                                      "high, __global ulong* sum, __global int"),
+                                                     ("accumulator", "kernel's parameter is const")),
     "slices that write what is the next one's": (OWN,
                                                  None, ("a * x", "z[get_global_id(0) + 1] = a * x"),
                                                  ('"z"', "item 4096")),
@@ -314,6 +241,7 @@ MISTAKES = {
 }
 # Mistakes that a compiler finds, in the same form: the message names an argument or a parameter.
 UNFIT = {
+    "a stage that reads a sum while slices still add": ((READS_SUM, READS_SUM_CL), None, None, ('"use"', '"sum"', "[repeat]")),
     "an array described as another type": ((SAXPY,
                                             SAXPY_CL), ('type = "float"\nmap = "split"\n[[args]]',
                                                                'type = "int"\nmap = '
@@ -567,13 +495,16 @@ class Runs(Kernel):
     def test_init_measures_structures_and_knows_rows_inputs_and_groups(self):
         code = ("typedef struct { float a; char b; double c; } pair;\n"
                 "__kernel void rows(__global float* in, __global float* out, __global pair* p,\n"
-                "                   int w, int h, __global int* hits) {\n"
+                "                   int w, int h, __global int* hits, pair q,\n"
+                "                   __global float* both) {\n"
                 "  int x = get_global_id(0), y = get_global_id(1);\n"
                 "  if (x >= w || y >= h) return;\n"
-                "  out[y * w + x] = in[y * w + x] + (float)p[x % 3].c;\n"
+                "  out[y * w + x] = in[y * w + x] + (float)p[x % 3].c + q.b;\n"
+                "  both[y * w + x] += 1;\n"
                 "  if (get_local_id(0) == 0) atomic_inc(&hits[y & 1]);\n}\n")
         made = self.init(code, [("n", 256), ("width", 64), ("group", 8), ("group_y", 2),
-                                ("map", '"replicate"\nsize = 3'), ("fill", '"zero"'), ("size", 2)])
+                                ("map", '"replicate"\nsize = 3'), ("fill", '"zero"'), ("size", 2),
+                                ("fields", '["float 0.5", "char 3", "double n"]')])
         self.assertEqual(made["launch"], {"global": ["round_up(width, group)",
                                                      "round_up(count, group_y)"],
                                           "local": ["group", "group_y"]})
@@ -581,6 +512,7 @@ class Runs(Kernel):
         self.assertEqual((args["in"]["access"], args["out"]["access"]), ("read", "write"))
         self.assertEqual((args["p"]["type"], args["p"]["bytes"]), ("struct", 16))
         self.assertEqual((args["w"]["scalar"], args["h"]["scalar"]), ("width", "count"))
+        self.assertEqual((args["both"]["access"], args["both"]["fill"]), ("readwrite", "uniform"))
         self.assertEqual(args["hits"]["map"], {"kind": "reduce", "op": "add"})
         self.run_kernel("k.toml", "-s", "equal", devices=binary.ONE_DEVICE)
 
@@ -594,10 +526,9 @@ class Runs(Kernel):
 
     def test_init_refuses_what_run_would_and_quotes_the_compiler_once(self):
         for parameter, words in (("__read_only image3d_t p", ('"p"', "image3d_t")),
-                                 ("s p", ('"p"', "by value")),
                                  ("__global float* p, int n", ("undeclared", "--options", "-DNAME=VALUE"))):
             (self.folder / "k.cl").write_text(
-                "typedef struct { int a; } s;\n__kernel void k(__global float* z, " + parameter +
+                "__kernel void k(__global float* z, " + parameter +
                 ") { z[get_global_id(0)] = " + ("N + N;" if "int n" in parameter else "1;") + " }\n")
             done = binary.mgpu("init", "k.cl", "-o", "k.toml", cwd=self.folder)
             self.assertIn(done.code, (2, 5), done)
@@ -711,6 +642,27 @@ class Runs(Kernel):
                 self.assertEqual(sum("halve" in each[3] for each in run["timeline"]["commands"]),
                                  rounds * len(run["devices"]))
                 self.run_kernel(file, "-s", "equal", "--mode", "end-to-end")
+
+    def test_accumulators_of_all_devices_are_combined_between_the_stages_of_an_iteration(self):
+        x, most, sums = list(range(4096)), 0, None
+
+        def apply():
+            low, high, odd, total = sums or (5, 1, (0, 0, 0), 0)
+            return [(3 * value + low + high + odd[i % 3] + total % 1000 + most) % 4096 for i, value in enumerate(x)]
+
+        for _ in range(3):
+            x = apply()
+            odd = [functools.reduce(operator.xor, (value & 255 for value in x[i::3])) for i in range(3)]
+            sums = min(x), max(x), odd, sum(x)
+            most = (most + sums[1] + sums[3] % 1000) % 4096
+            sums = min(x), max(x), (0, 0, 0), 2 * sum(x)  # the second `gather` adds the same again
+            x = apply()
+        file = self.write(SUMS, SUMS_CL)
+        made, runs = self.output("B", file, "-s", "single,equal", few=("-q", "-n", 2, "--warmup", 1))
+        self.assertEqual(list(struct.unpack("<4096i2iif3BQ", bytes(made))),
+                         [*x, most, most, sums[0], sums[1], 0, 0, 0, sums[3]])
+        runs += self.run_kernel(file, "-s", "equal", "--mode", "end-to-end")
+        self.assertEqual(len({run["verify"]["digest"] for run in runs}), 1)
 
     def test_macros_folders_and_options_of_the_command_line_reach_the_compiler(self):
         (self.folder / "headers").mkdir()

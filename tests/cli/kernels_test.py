@@ -15,7 +15,7 @@ from binary import Case, THOROUGH
 KERNELS = binary.ROOT / "tests" / "kernels"
 NAMES = sorted(file.stem for file in KERNELS.glob("*.toml"))
 # Kernels of the quick tier, and their options.
-QUICK = ("stencil2d", "fdtd2d", "gaussian", "bfs", "nbody", "convolution", "rotate")
+QUICK = ("stencil2d", "fdtd2d", "gaussian", "bfs", "kmeans", "nbody", "convolution", "rotate")
 MORE = {"convolution": ("-D", "PER_ITEM=4", "--set", "per_item=4")}
 FEW = ("-q", "-n", 1, "--warmup", 0, "--force", "--mode", "resident")
 IMAGES = ("rotate",)  # PoCL has no images on sub-devices
@@ -35,6 +35,8 @@ MISTAKES = {
                       'fill = { kind = "uniform", min'), ("the result depends on the split",)),
     "a range that begins one item too early":
         ("stencil3d", ("[1, ", "[0, "), ('"out"',)),
+    "centres that every device is said to read only":
+        ("kmeans", ('access = "readwrite"\nfill = "uniform"\n', ''), ("stages[2].global", "does not depend on the slice")),
     "an array for an image":
         ("rotate", ('map = { kind = "image", width = "width", height = "n", normalized = true }',
                     'map = "replicate"\nsize = "width * n"'), ('"picture"', "image2d_t")),

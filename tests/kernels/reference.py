@@ -135,13 +135,22 @@ def nbody():
 
 def kmeans():
     k, features = map(int, NUMBERS)
-    points, centres = read(0).reshape(-1, features), read(1).reshape(-1, features)
-    nearest = ((points[:, None] - centres[None]) ** 2).sum(axis=2).argmin(axis=1)
-    near("nearest", read(2, np.int32), nearest, 0)
-    near("members", read(4, np.uint32), np.bincount(nearest, minlength=k), 0)
-    sums = np.zeros((k, features))
-    np.add.at(sums, nearest, points)
-    near("sums", read(3).reshape(k, features), sums)
+    points, centres = (read(at).reshape(-1, features) for at in (0, 1))
+    nearest = None
+    for _ in range(20):
+        before = nearest
+        nearest = ((points[:, None] - centres[None]) ** 2).sum(axis=2).argmin(axis=1)
+        members, sums = np.bincount(nearest, minlength=k), np.zeros((k, features), int)
+        np.add.at(sums, nearest, np.rint(points * 2 ** 20).astype(int))
+        some = members > 0
+        centres = centres.copy()
+        centres[some] = sums[some].astype(np.float32) / members[some, None].astype(np.float32) / 2 ** 20
+        if np.array_equal(nearest, before):
+            break
+    near("nearest", read(3, np.int32), nearest, 0)
+    near("sums", read(4, np.int64).reshape(k, features), sums, 0)
+    near("members", read(5, np.uint32), members, 0)
+    near("centres", read(2).reshape(k, features), centres, 1e-6)
 
 
 def convolution():

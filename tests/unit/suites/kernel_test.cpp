@@ -480,6 +480,19 @@ TEST_CASE("kernel: an array that is changed in place has its halo, and the pivot
   CHECK(extents({0, 51}, 3) == std::vector<Slice>{{0, 54}});
 }
 
+TEST_CASE("kernel: slices begin where their work-items are in proportion to their items") {
+  const auto granularity = [](const std::string& launch) {
+    return problem_with("", 5000, start_with(launch + "\noffset = 'global_work_offset'"))
+        .granularity;
+  };
+  CHECK(granularity("['count']") == 1);
+  CHECK(granularity("['round_up(count, 16)']\nlocal = [16]") == 16);
+  CHECK(granularity("[8, 'round_up(ceil_div(count, 4), 6)']") == 24);
+  CHECK(granularity("['64 * count']\nlocal = [64]") == 1);
+  CHECK(has(why([&] { granularity("['count + 2']"); }),
+            "global is 3 in dimension 0 for 1 items and 4 for 2"));
+}
+
 TEST_CASE("kernel: kernels of a file are found by their names, whatever stands around them") {
   CHECK(kernels_in("// __kernel void no()\n__kernel void a(int b) {}\n/* kernel void c() */ kernel "
                    "__attribute__((reqd_work_group_size(8, 1, 1))) "
