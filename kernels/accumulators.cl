@@ -1,5 +1,6 @@
 // Combines the accumulators of `count` devices, `size` numbers each, which begin `stride` numbers
-// apart. Writes them to `to` from `first` on. A NaN persists, whichever device has it, as on the host (suites/kernel/layout.cpp).
+// apart. Writes them to `to` from `first` on. A NaN persists, whichever device has it, as on the
+// host (suites/kernel/layout.cpp).
 #ifdef cl_khr_fp64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
 #endif

@@ -318,7 +318,7 @@ std::vector<std::uint64_t> Collectives::ends_of_launches(const CollectiveCall& c
   const std::uint64_t longest = longest_segment(call, n, in_parts);
   std::vector<std::uint64_t> ends{longest};
   if (reduces(call.collective) && longest * size > slot_) {
-    const std::uint64_t times = ceil_div(longest * size, slot_);
+    const std::uint64_t times = ceil_div(longest * size, slot_ - kLine);  // parts are unequal
     for (std::size_t i = 1; i < times; ++i)
       ends.push_back(part_of(longest, call.element, times, i).begin);
   }
@@ -346,7 +346,7 @@ void Collectives::launch_at_once(DeviceIndex device, const CollectiveCall& call,
   const auto& others = others_[device.value];
   CountedPeer& peer = this->peer(device);
   const auto wait = *peer.flag_wait();
-  const bool in_place = call.collective == Collective::broadcast && device == call.root &&
+  const bool in_place = call.collective == Collective::broadcast && call.count > 0 &&
                         same_place(in, out.memory->piece(device), out.offset);
   PerDevice sent(n, 3), come(n, 3), boxes(n, 1);
   std::uint64_t most = 0;

@@ -118,8 +118,9 @@ class ClKernel final : public Kernel {
   // choose another size for nearly every size of a slice, and compile the kernel for each. The size
   // is the largest power of two up to 256 that leaves four groups per core; below 16 the grid is
   // returned unchanged, unless the kernel's largest group is below 16: then PoCL (3.1) would end
-  // the process in an assertion.
-  Grid with_group_of_cpu(Grid grid, unsigned cores) const;
+  // the process in an assertion. Of small grids only the first four are: an elimination, whose
+  // grids shrink, took half a minute to compile.
+  Grid with_group_of_cpu(Grid grid, unsigned cores);
 
   // Returns whether the kernel was never launched with such a grid before: drivers may compile it
   // then. PoCL does so for every work-group size, and once more for grids wider than 65535
@@ -149,21 +150,30 @@ class ClKernel final : public Kernel {
   Name name_;
   bool demands_group_;  // it was compiled for one work-group size, which the driver applies
   std::vector<Specialised> launched_;
+  std::vector<std::array<std::size_t, 3>> open_;  // small grids whose groups the driver chooses
 };
 
 inline const cl::Buffer& memory_of(Buffer& buffer) {
   return static_cast<ClBuffer&>(buffer).memory();
 }
 
-inline Grid ClKernel::with_group_of_cpu(Grid grid, unsigned cores) const {
-  constexpr std::size_t least = 16, most = 256, groups = 4;
+inline Grid ClKernel::with_group_of_cpu(Grid grid, unsigned cores) {
+  constexpr std::size_t least = 16, most = 256, groups = 4, small = 1024, most_open = 4;
   if (demands_group_ || grid.local != std::array<std::size_t, 3>{}) return grid;
   const std::size_t all = grid.global[0] * grid.global[1] * grid.global[2];
   std::size_t group = 1;
   while (2 * group <= most && group_limits().allow({2 * group, 1, 1}) &&
          grid.global[0] % (2 * group) == 0 && all / (2 * group) >= groups * cores)
     group *= 2;
-  if (group >= least || !group_limits().allow({least, 1, 1})) grid.local = {group, 1, 1};
+  if (group < least && group_limits().allow({least, 1, 1})) {
+    const auto is_open = [&] {
+      return std::find(open_.begin(), open_.end(), grid.global) != open_.end();
+    };
+    if (all <= small * cores && open_.size() < most_open && !is_open())
+      open_.push_back(grid.global);
+    if (all > small * cores || is_open()) return grid;
+  }
+  grid.local = {group, 1, 1};
   return grid;
 }
 

@@ -38,6 +38,8 @@ const std::vector<EmbeddedText> kBackendKernels = [] {
        "{\n"
        "  x[get_global_id(0)] = get_local_size(0);\n"
        "}\n"},
+      {"groups.cl",
+       "__kernel void groups(__global uint* x) { x[get_global_id(0)] = get_local_size(0); }\n"},
       {"broken.cl", "__kernel void broken(__global int* x) { x[0] = nonsense; }\n"}};
   for (const EmbeddedText& each : embedded_kernels())
     if (each.file == "spin.cl") kernels.push_back(each);
@@ -130,6 +132,24 @@ TEST_CASE("backend: a launch that does not suit is unsupported, and the device g
     stream.download(*number, 0, std::as_writable_bytes(std::span(&seen, 1)));
   });
   CHECK(seen == 7);
+}
+
+TEST_CASE("backend: a CPU's driver chooses work-groups of few small grids, or compiles for each") {
+  const auto backend = make_cl_backend({kBackendKernels, {}});
+  const auto open = backend->open(test_devices(*backend).front());
+  if (!open->resources().traits().cpu) return;
+  DeviceResources& resources = open->resources();
+  const auto kernel = resources.kernel("groups.cl", "groups", "");
+  const auto sizes = resources.allocate(64 * sizeof(std::uint32_t));
+  std::vector<std::uint32_t> seen;
+  for (const std::size_t items : {23, 29, 31, 37, 41, 43, 47, 23}) {
+    resources.try_out([&](Stream& stream) {
+      stream.launch(*kernel, {{items, 1, 1}, {0, 0, 0}}, {sizes.get()});
+      stream.download(*sizes, 0, std::as_writable_bytes(std::span(&seen.emplace_back(), 1)));
+    });
+  }
+  CHECK(std::vector(seen.begin() + 4, seen.end() - 1) == std::vector<std::uint32_t>{1, 1, 1});
+  CHECK(seen.back() == seen.front());
 }
 
 TEST_CASE("backend: a compiler that refuses a hint to another one does not get it") {
