@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
 #include <sstream>
@@ -163,16 +164,21 @@ Number weight_of(const std::string& word, const Lines& lines) {
 template <class Number>
 class Edges {
  public:
-  Edges(const Lines& lines, const Format& format, bool maximum, std::span<Number> weights)
-      : lines_(lines), format_(format), maximum_(maximum), weights_(weights) {}
+  Edges(const Lines& lines, const Format& format, const Problem& problem, std::span<Number> weights)
+      : lines_(lines),
+        format_(format),
+        maximum_(problem.maximum),
+        absolute_(problem.absolute),
+        weights_(weights) {}
 
   void add(std::uint64_t from, std::uint64_t to, Number weight) {
+    if ((format_.skew || absolute_) && std::is_same_v<Number, std::int32_t> &&
+        weight == std::numeric_limits<Number>::min())
+      lines_.refuse_word("-2147483648", "a weight whose negative is an integer of 32 bits, too");
+    if (absolute_) weight = std::abs(weight);
     put(from, to, weight);
     if (format_.symmetric) put(to, from, weight);
-    if (!format_.skew) return;
-    if (weight == std::numeric_limits<Number>::min() && std::is_same_v<Number, std::int32_t>)
-      lines_.refuse_word("-2147483648", "a weight whose negative is an integer of 32 bits, too");
-    put(to, from, -weight);
+    if (format_.skew) put(to, from, absolute_ ? weight : -weight);
   }
 
  private:
@@ -183,19 +189,20 @@ class Edges {
 
   const Lines& lines_;
   const Format& format_;
-  bool maximum_;
+  bool maximum_, absolute_;
   std::span<Number> weights_;
 };
 
 // Reads weights column by column: all of them, or those below the diagonal and, if the matrix is
 // symmetric, on it. "inf", or "-inf" for the longest paths, is no edge.
 template <class Number>
-void read_array(Lines& lines, const Format& format, bool maximum, std::span<Number> weights) {
+void read_array(Lines& lines, const Format& format, const Problem& problem,
+                std::span<Number> weights) {
   const std::uint64_t n = format.vertices;
   const auto first = [&](std::uint64_t column) {
     return format.symmetric ? column : format.skew ? column + 1 : 1;
   };
-  Edges<Number> edges(lines, format, maximum, weights);
+  Edges<Number> edges(lines, format, problem, weights);
   std::uint64_t column = 1, row = first(1);
   std::vector<std::string> words;
   while (lines.next(words)) {
@@ -203,7 +210,7 @@ void read_array(Lines& lines, const Format& format, bool maximum, std::span<Numb
     for (const std::string& word : words) {
       while (column <= n && row > n) row = first(++column);
       if (column > n) lines.refuse_word(word, "the end of the file after the last weight");
-      const bool none = maximum ? word == "-inf" : word == "inf" || word == "+inf";
+      const bool none = problem.maximum ? word == "-inf" : word == "inf" || word == "+inf";
       if (!none) edges.add(row, column, weight_of<Number>(word, lines));
       ++row;
     }
@@ -216,10 +223,11 @@ void read_array(Lines& lines, const Format& format, bool maximum, std::span<Numb
 }
 
 template <class Number>
-void read_edges(Lines& lines, const Format& format, bool maximum, std::span<Number> weights) {
+void read_edges(Lines& lines, const Format& format, const Problem& problem,
+                std::span<Number> weights) {
   const std::uint64_t n = format.vertices, begin = format.dimacs ? 1 : 0;
   std::vector<std::string> words;
-  Edges<Number> edges(lines, format, maximum, weights);
+  Edges<Number> edges(lines, format, problem, weights);
   std::uint64_t count = 0;
   while (lines.next(words)) {
     if (words[0] == (format.dimacs ? "c" : "%") || (!format.dimacs && words[0].starts_with('%')))
@@ -256,14 +264,20 @@ std::uint64_t vertices_of_file(const std::filesystem::path& file, const Problem&
 template <class Number>
 void read_graph(const std::filesystem::path& file, const Problem& problem,
                 std::span<Number> weights) {
-  if (is_named(file, ".npy"))
-    return read_npy(file, square(file, problem), std::as_writable_bytes(weights));
+  if (is_named(file, ".npy")) {
+    read_npy(file, square(file, problem), std::as_writable_bytes(weights));
+    if (!problem.absolute) return;
+    // What -inf and the smallest integer mean stays as it is.
+    for (Number& weight : weights)
+      if (weight >= -std::numeric_limits<Number>::max()) weight = std::abs(weight);
+    return;
+  }
   std::fill(weights.begin(), weights.end(), nothing_in_files<Number>(problem.maximum));
   Lines lines(file);
   const Format format = header(file, lines);
   if (format.vertices * format.vertices != weights.size())
     lines.refuse("the number of vertices has changed", "a file that stays");
-  (format.array ? read_array<Number> : read_edges<Number>)(lines, format, problem.maximum, weights);
+  (format.array ? read_array<Number> : read_edges<Number>)(lines, format, problem, weights);
 }
 
 template void read_graph<float>(const std::filesystem::path&, const Problem&, std::span<float>);

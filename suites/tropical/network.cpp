@@ -52,6 +52,8 @@ void refuse_unused(const SuiteParams& params) {
                            "\"" + given + "\"; expected with --op network: " + std::string(value));
   if (params.has_flag("paths"))
     throw refused_option("paths", "a network has none; expected: --op product or apsp");
+  if (params.has_flag("absolute-weights"))
+    throw refused_option("absolute-weights", "\"yes\"; expected: with --op apsp and --input");
 }
 
 }  // namespace

@@ -129,6 +129,8 @@ void check_together(const SuiteParams& params, const Problem& problem) {
           given != "same" && given != std::to_string(problem.rows))
         refuse(option, given, "with --op apsp: same");
   }
+  if (problem.absolute && !(problem.shortest_paths && params.input))
+    refuse("absolute-weights", "yes", "with --op apsp and --input");
   if (!problem.route) return;
   if (!problem.shortest_paths) refuse("route", options.at("route"), "with --op apsp");
 }
@@ -175,6 +177,7 @@ Problem problem_of(const SuiteParams& params) {
                                                    : Data::negative;
   problem.density = density_of(options.at("density"));
   problem.seed = params.seed;
+  problem.absolute = params.has_flag("absolute-weights");
   if (options.at("route") != "none") problem.route = route_of(options.at("route"));
   problem.paths = params.has_flag("paths") || problem.route;
   sizes(params, problem);

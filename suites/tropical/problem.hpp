@@ -35,6 +35,7 @@ struct Problem {
   double density = 1;  // fraction of the seeded entries that exist
   std::uint64_t seed = 0;
   std::optional<Route> route;  // route to report
+  bool absolute = false;       // a file's weights count by their absolute values
 
   ProductSizes sizes() const {
     return {rows, columns, inner, 4, axis, false, inner > 0, paths ? Bytes{4} : 0};

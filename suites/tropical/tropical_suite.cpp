@@ -105,6 +105,10 @@ SuiteInfo tropical_suite() {
        "FROM:TO: report this shortest path along with the verification; none: no path",
        {"none"},
        Kind::text},
+      {"absolute-weights",
+       "With --op apsp: take the absolute values of the weights of --input",
+       {"no", "yes"},
+       Kind::flag},
       {"data",
        "Seeded numbers: integers from 1 to 1000, uniform fp32 from 0 to 1, or negative (integers "
        "of either sign; no cycle of a graph gains)",

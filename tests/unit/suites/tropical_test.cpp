@@ -66,7 +66,7 @@ struct Plain {
 
 // Returns the graph of a file with this text and extension.
 std::vector<std::int32_t> read_text(const std::string& end, const std::string& text,
-                                    std::uint64_t n) {
+                                    std::uint64_t n, bool absolute = false) {
   const auto file =
       std::filesystem::temp_directory_path() / ("mgpu-graph-" + std::to_string(::getpid()) + end);
   std::ofstream(file) << text;
@@ -75,6 +75,7 @@ std::vector<std::int32_t> read_text(const std::string& end, const std::string& t
     std::filesystem::path path;
   } removed{file};
   Problem problem = graph_problem(n, {{"precision", "int32"}});
+  problem.absolute = absolute;
   REQUIRE(vertices_of_file(file, problem) == n);
   std::vector<std::int32_t> weights(n * n);
   read_graph<std::int32_t>(file, problem, weights);
@@ -164,6 +165,11 @@ TEST_CASE("tropical: graphs are read from DIMACS and Matrix Market files, best o
             3) == std::vector<std::int32_t>{none, 5, none, 5, none, 6, none, 6, none});
   CHECK(read_text(".mtx", "%%MatrixMarket matrix coordinate pattern general\n2 2 1\n2 1\n", 2) ==
         std::vector<std::int32_t>{none, none, 1, none});
+  CHECK(read_text(".mtx",
+                  "%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 -5\n", 2,
+                  true) == std::vector<std::int32_t>{none, 5, 5, none});
+  CHECK(read_text(".gr", "p sp 2 3\na 1 2 -7\na 1 2 6\na 2 1 -3\n", 2, true) ==
+        std::vector<std::int32_t>{none, 6, 3, none});
   CHECK(read_text(".mtx", "%%MatrixMarket matrix coordinate integer skew-symmetric\n2 2 1\n2 1 5\n",
                   2) == std::vector<std::int32_t>{none, -5, 5, none});
   const std::string array = "%%MatrixMarket matrix array integer ";
