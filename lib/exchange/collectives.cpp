@@ -440,7 +440,7 @@ void Collectives::launch_in_tiles(DeviceIndex device, const CollectiveCall& call
                                         ceil_div(of_group, ceil_div(of_group, target))}));
   const auto tiles = static_cast<std::uint32_t>(ceil_div(longest, tile));
   const std::size_t groups = std::min<std::size_t>(tiles, units_);
-  const std::uint32_t then = combines ? 1 : passes_on ? 2 : 0;
+  const std::uint32_t then = combines ? 1 : passes_on ? 2 : 0;  // COMBINES, PASSES_ON, ENDS
   const std::uint64_t landing = combines    ? landing_->address(device, device)
                                 : part == 0 ? 0
                                             : output(device, own.begin);

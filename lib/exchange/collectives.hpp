@@ -84,8 +84,8 @@ class Collectives {
   void combine(DeviceIndex device, const CollectiveCall& call, const InBuffer& mine,
                std::span<Buffer* const> to, Bytes to_offset, std::uint64_t count, Stream& stream);
   std::vector<Buffer*> everywhere(DeviceIndex device, SharedMemory& memory) const;
-  // What a kernel does: it combines what has been put into the landing memory; or it exchanges as
-  // well, all at once or in tiles.
+  // Says what a kernel does: it combines what has been put into the landing memory; or it exchanges
+  // as well, all at once or in tiles.
   enum class Way { combine, at_once, in_tiles };
   Way way_of(const CollectiveCall& call, const InShared& out) const;
   bool is_in_parts(const CollectiveCall& call) const;

@@ -267,7 +267,7 @@ void read_graph(const std::filesystem::path& file, const Problem& problem,
   if (is_named(file, ".npy")) {
     read_npy(file, square(file, problem), std::as_writable_bytes(weights));
     if (!problem.absolute) return;
-    // What -inf and the smallest integer mean stays as it is.
+    // Leaves -inf and the smallest integer, which have meanings of their own.
     for (Number& weight : weights)
       if (weight >= -std::numeric_limits<Number>::max()) weight = std::abs(weight);
     return;

@@ -240,7 +240,7 @@ void exchange_at_once(const CollectiveCall& call, std::uint32_t n, std::uint32_t
   }
 }
 
-// What the others send has landed, and their results have been stored.
+// Runs one device's end, after what the others send has landed and their results are stored.
 void exchange_in_tiles(const CollectiveCall& call, std::uint32_t n, std::uint32_t self,
                        std::uint64_t offset, std::uint64_t tile, std::uint32_t number) {
   INFO(to_string(call.collective), " ", n, " ", self, " ", call.count);
@@ -266,7 +266,7 @@ void exchange_in_tiles(const CollectiveCall& call, std::uint32_t n, std::uint32_
   const auto output = [&](std::uint32_t of, std::uint64_t element) {
     return address_of(one.resources, *one.out[of]) + one.begin + element * one.size;
   };
-  // Where this device writes: its outputs by device.
+  // Collects, by device, the outputs with what this device writes.
   std::vector<Bytestring> written;
   for (std::uint32_t k = 0; k < n; ++k) written.push_back(fetched(*one.out[k]));
   const auto writes = [&](std::uint32_t of, std::uint64_t element, std::uint64_t count,
