@@ -12,6 +12,7 @@
 //                  device, between DEVICES NVIDIA GPUs on the direct path
 //   MOVES          nothing is combined
 //   MOST_TILES     of one exchange
+//   WAITERS        work-items per group of IN_TILES that handle flags, at least DEVICES - 1
 
 #ifdef FP64
 #pragma OPENCL EXTENSION cl_khr_fp64 : enable
@@ -175,15 +176,19 @@ __kernel void AT_ONCE(__global ELEMENT* out, __global const ELEMENT* in, segment
     OTHERS(k) await_word(box_of(boxes, 0, number_of(self, k), box, call), call, number_of(self, k), status, limit);
 }
 
+// Work-items of IN_TILES before the waiters, which wait for other devices and raise their flags while
+// the workers go on: a flag costs a fence, which takes microseconds while a link is full.
+#define WORKERS (get_local_size(0) - WAITERS)
+
 // Copies elements to one or two places.
 inline void move(__global ELEMENT* to, __global ELEMENT* also, __global const ELEMENT* from, ulong count, uint aligned) {
   const ulong wide = aligned ? count / WIDTH : 0;
-  for (ulong i = get_local_id(0); i < wide; i += get_local_size(0)) {
+  for (ulong i = get_local_id(0); i < wide; i += WORKERS) {
     const WIDE x = ((__global const WIDE*)from)[i];
     ((__global WIDE*)to)[i] = x;
     if (also != 0) ((__global WIDE*)also)[i] = x;
   }
-  for (ulong i = wide * WIDTH + get_local_id(0); i < count; i += get_local_size(0)) {
+  for (ulong i = wide * WIDTH + get_local_id(0); i < count; i += WORKERS) {
     const ELEMENT x = from[i];
     to[i] = x;
     if (also != 0) also[i] = x;
@@ -193,13 +198,6 @@ inline void move(__global ELEMENT* to, __global ELEMENT* also, __global const EL
 // Flags of a device: from each device that it has come, and for each exchange, device and tile that
 // the tile is there. A place has one meaning in all calls, as a device may be a call ahead.
 #define TILE_FLAG(exchange, device, tile) (DEVICES + ((exchange) * DEVICES + (device)) * MOST_TILES + (tile))
-// Raises a flag of all other devices, after what the work-group has written.
-#define RAISE(flag)              \
-  barrier(CLK_GLOBAL_MEM_FENCE); \
-  if (lane > 0 && lane < DEVICES) store_release(theirs + (flag), call);
-// Waits until device `lane` has raised a flag.
-#define AWAIT(flag) \
-  if (lane > 0 && lane < DEVICES) await_flag((__global uint*)flags.at[0] + (flag), call, other, status, limit);
 
 enum { ENDS, COMBINES, PASSES_ON };
 
@@ -213,23 +211,39 @@ enum { ENDS, COMBINES, PASSES_ON };
 __kernel void IN_TILES(__global const ELEMENT* in, segments sent, addresses to, addresses also, uint asks, uint then,
                        ulong part, ulong landing, ulong slot, addresses results, uint aligned, ulong tile, uint tiles,
                        addresses flags, uint self, uint call, __global uint* status, ulong limit) {
-  const uint lane = get_local_id(0), other = number_of(self, lane);
-  __global uint* theirs = 0;
+  const uint lane = get_local_id(0), group = get_group_id(0), step = get_num_groups(0);
+  // The waiter of another device has its number from this device on; others have DEVICES or more.
+  const uint waiter = lane < WORKERS ? DEVICES : lane - WORKERS + 1, other = number_of(self, waiter);
+  __global uint* const raised = (__global uint*)flags.at[0];
+  __global uint* theirs = raised;
 #pragma unroll
-  OTHERS(k) if (k == lane) theirs = (__global uint*)flags.at[k];
+  OTHERS(k) if (k == waiter) theirs = (__global uint*)flags.at[k];
   if (asks) {
-    if (get_group_id(0) == 0 && lane > 0 && lane < DEVICES) store_release(theirs + self, call);
-    AWAIT(other)
+    if (waiter < DEVICES) {
+      if (group == 0) store_release(theirs + self, call);
+      await_flag(raised + other, call, other, status, limit);
+    }
     barrier(CLK_GLOBAL_MEM_FENCE);
   }
-  // The next tile is on its way while one is combined or passed on.
-  const uint step = get_num_groups(0), end = then == ENDS ? tiles : tiles + step;
-  for (uint next = get_group_id(0); next < end; next += step) {
-    if (next < tiles) {
-      const ulong at = next * tile;
-      for (uint i = 0; i < DEVICES; ++i) {
+  // In each turn, workers send the next tile and combine or pass on the one of two turns before;
+  // waiters raise flags of what workers did in the turn before, and wait for what they need next.
+  const uint own = group < tiles ? (tiles - group + step - 1) / step : 0, turns = own + (then == ENDS ? 1 : 3);
+  for (uint turn = 0; turn < turns; ++turn) {
+    const uint t = group + turn * step;  // wraps around below 0 when it is used less some steps
+    if (lane >= WORKERS) {
+      if (waiter < DEVICES && turn > 0) {
+        fence_release();
+        if (turn <= own) store_flag(theirs + TILE_FLAG(0, self, t - step), call);
+        if (then != ENDS && turn >= 3) store_flag(theirs + TILE_FLAG(1, self, t - 3 * step), call);
+        if (then != ENDS && turn <= own)
+          await_flag(raised + TILE_FLAG(0, other, t - step), call, other, status, limit);
+      }
+    } else {
+      const uint sends = turn < own ? DEVICES : 0;
+      for (uint i = 0; i < sends; ++i) {
         // Work-groups begin with different devices, and end with this one.
-        const uint wanted = i == DEVICES - 1 ? 0 : 1 + (i + next) % (DEVICES - 1);
+        const uint wanted = i == DEVICES - 1 ? 0 : 1 + (i + t) % (DEVICES - 1);
+        const ulong at = t * tile;
         ulong from = 0, size = 0, there = 0, here = 0;
 #pragma unroll
         EACH(k) {
@@ -239,29 +253,26 @@ __kernel void IN_TILES(__global const ELEMENT* in, segments sent, addresses to, 
         __global ELEMENT* copy = here != 0 ? (__global ELEMENT*)here + at : 0;
         move((__global ELEMENT*)there + at, copy, in + from + at, min(tile, size - at), aligned);
       }
-      RAISE(TILE_FLAG(0, self, next))
-    }
-    if (then == ENDS || next < step) continue;
-    const uint t = next - step;
-    AWAIT(TILE_FLAG(0, other, t))
-    barrier(CLK_GLOBAL_MEM_FENCE);
-    const ulong from = t * tile, size = from < part ? min(tile, part - from) : 0, wide = aligned ? size / WIDTH : 0;
-    __global const ELEMENT* mine = in + sent.from[0] + from;
-    __global const ELEMENT* landed = (__global const ELEMENT*)landing + from;
-    for (ulong i = lane; i < wide; i += get_local_size(0)) {
-      const WIDE x = then == COMBINES ? combined_wide(mine, landed, slot, i, self, DEVICES) : ((__global const WIDE*)landed)[i];
+      const ulong from = (t - 2 * step) * tile;
+      if (then != ENDS && turn >= 2 && turn < own + 2 && from < part) {
+        const ulong size = min(tile, part - from), wide = aligned ? size / WIDTH : 0;
+        __global const ELEMENT* mine = in + sent.from[0] + from;
+        __global const ELEMENT* landed = (__global const ELEMENT*)landing + from;
+        for (ulong i = lane; i < wide; i += WORKERS) {
+          const WIDE x =
+              then == COMBINES ? combined_wide(mine, landed, slot, i, self, DEVICES) : ((__global const WIDE*)landed)[i];
 #pragma unroll
-      EACH(k) if (results.at[k] != 0) ((__global WIDE*)((__global ELEMENT*)results.at[k] + from))[i] = x;
+          EACH(k) if (results.at[k] != 0) ((__global WIDE*)((__global ELEMENT*)results.at[k] + from))[i] = x;
+        }
+        for (ulong i = wide * WIDTH + lane; i < size; i += WORKERS) {
+          const ELEMENT x = then == COMBINES ? combined(mine, landed, slot, i, self, DEVICES) : landed[i];
+          EACH(k) if (results.at[k] != 0) ((__global ELEMENT*)results.at[k] + from)[i] = x;
+        }
+      }
     }
-    for (ulong i = wide * WIDTH + lane; i < size; i += get_local_size(0)) {
-      const ELEMENT x = then == COMBINES ? combined(mine, landed, slot, i, self, DEVICES) : landed[i];
-      EACH(k) if (results.at[k] != 0) ((__global ELEMENT*)results.at[k] + from)[i] = x;
-    }
-    RAISE(TILE_FLAG(1, self, t))
+    barrier(CLK_GLOBAL_MEM_FENCE);
   }
-  const uint last = then == ENDS ? 0 : 1;
-  for (uint t = get_group_id(0); t < tiles; t += step) {
-    AWAIT(TILE_FLAG(last, other, t))
-  }
+  for (uint turn = 0; waiter < DEVICES && turn < own; ++turn)
+    await_flag(raised + TILE_FLAG(then == ENDS ? 0 : 1, other, group + turn * step), call, other, status, limit);
 }
 #endif

@@ -9,8 +9,15 @@ inline uint load_acquire(__global uint* from) {
   return value;
 }
 
+// Stores flags after one fence for all of them.
+inline void fence_release(void) { asm volatile("fence.acq_rel.sys;" : : : "memory"); }
+inline void store_flag(__global uint* to, uint value) {
+  asm volatile("st.relaxed.sys.global.u32 [%0], %1;" : : "l"(to), "r"(value) : "memory");
+}
+
 inline void store_release(__global uint* to, uint value) {
-  asm volatile("fence.acq_rel.sys;\n\tst.release.sys.global.u32 [%0], %1;" : : "l"(to), "r"(value) : "memory");
+  fence_release();
+  store_flag(to, value);
 }
 
 inline ulong now_ns(void) {

@@ -26,7 +26,8 @@ constexpr std::size_t kMost = 8;
 // Largest size of all boxes that one device fills in the landing memory of numbered words.
 constexpr Bytes kBoxes = Bytes{4} << 20;
 constexpr std::uint32_t kMostTiles = 4096;  // of one exchange
-constexpr std::size_t kGroup = 512;         // work-items of a group that waits for other devices
+constexpr std::size_t kGroup = 512;         // work-items of a group that move data
+constexpr std::size_t kWaiters = 32;        // further ones that wait for other devices: a warp
 
 Bytes in_lines(Bytes size) { return (size + kLine - 1) / kLine * kLine; }
 
@@ -158,7 +159,8 @@ Kernel& Collectives::kernel(DeviceIndex device, const CollectiveCall& call, Way 
     if (packets_)
       options += " -DNVIDIA -DAT_ONCE=at_once_" + kind + " -DIN_TILES=in_tiles_" + kind +
                  " -DDEVICES=" + std::to_string(group_.size()) +
-                 " -DMOST_TILES=" + std::to_string(kMostTiles);
+                 " -DMOST_TILES=" + std::to_string(kMostTiles) +
+                 " -DWAITERS=" + std::to_string(kWaiters);
     const char* const name = way == Way::at_once    ? "at_once_"
                              : way == Way::in_tiles ? "in_tiles_"
                                                     : "combine_";
@@ -444,7 +446,8 @@ void Collectives::launch_in_tiles(DeviceIndex device, const CollectiveCall& call
   const std::uint64_t landing = combines    ? landing_->address(device, device)
                                 : part == 0 ? 0
                                             : output(device, own.begin);
-  stream.launch(kernel(device, call, Way::in_tiles), Grid{{groups * kGroup, 1, 1}, {kGroup, 1, 1}},
+  constexpr std::size_t kItems = kGroup + kWaiters;
+  stream.launch(kernel(device, call, Way::in_tiles), Grid{{groups * kItems, 1, 1}, {kItems, 1, 1}},
                 {in.buffer != nullptr ? in.buffer : &packets_->piece(device), sent.argument(),
                  to.argument(), also.argument(), static_cast<std::uint32_t>(!combines), then,
                  part * size / unit, landing, slot_ / unit, results.argument(),

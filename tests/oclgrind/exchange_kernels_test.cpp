@@ -60,7 +60,7 @@ struct Call {
     static constexpr const char* operations[] = {" -DSUM", " -DMIN", " -DMAX"};
     return std::string("-DNVIDIA -DCOMBINE=combine -DAT_ONCE=at_once -DIN_TILES=in_tiles") +
            " -DDEVICES=" + std::to_string(std::max(2u, devices)) +
-           " -DMOST_TILES=" + std::to_string(kMostTiles) +
+           " -DMOST_TILES=" + std::to_string(kMostTiles) + " -DWAITERS=8" +
            " -DELEMENT=" + types[static_cast<int>(element)] +
            " -DWIDTH=" + std::to_string(16 / size()) + operations[static_cast<int>(reduction)] +
            (element == Element::f64 ? " -DFP64" : "") + (cpu ? " -DLINEAR" : "");
@@ -163,7 +163,7 @@ struct OneLaunch {
     return {std::as_bytes(std::span(numbers))};
   }
   void run(const char* entry, const std::vector<KernelArg>& args) {
-    constexpr std::size_t kGroups = 2, kGroup = 8;
+    constexpr std::size_t kGroups = 2, kGroup = 12;
     const auto kernel =
         resources.kernel(kCollectiveKernels, entry, kind.options() + (moves ? " -DMOVES" : ""));
     simulator().stream().launch(*kernel, {{kGroups * kGroup, 1, 1}, {kGroup, 1, 1}}, args);

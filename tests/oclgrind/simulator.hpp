@@ -31,8 +31,10 @@ inline std::span<const EmbeddedText> kernels_without_ptx() {
       *new std::vector<EmbeddedText>(embedded_kernels().begin(), embedded_kernels().end());
   static std::string& plain = *new std::string(
       "inline uint load_acquire(__global uint* from) { return *(volatile __global uint*)from; }\n"
-      "inline void store_release(__global uint* to, uint value) { *(volatile __global uint*)to = "
+      "inline void fence_release(void) {}\n"
+      "inline void store_flag(__global uint* to, uint value) { *(volatile __global uint*)to = "
       "value; }\n"
+      "inline void store_release(__global uint* to, uint value) { store_flag(to, value); }\n"
       "inline ulong now_ns(void) { return 1; }\n");
   for (EmbeddedText& each : texts) {
     if (each.file != "peer_ptx.cl" || each.text == plain) continue;

@@ -18,16 +18,20 @@ using testing::machine;
 constexpr std::uint64_t kLargest =
     300'007;  // elements: several pieces of a staged put, scattered and gathered
 
-// Returns the devices of this machine; a lone device is opened twice, each time in a context of its
-// own.
+// Returns the GPUs of this machine, else its test devices; a lone one is opened several times, each
+// time in a context of its own. Among four, broadcasts go in parts.
 std::vector<std::unique_ptr<OpenDevice>>& devices_here() {
-  static std::vector<std::unique_ptr<OpenDevice>> twice;
-  if (machine().open.size() > 1) return machine().open;
-  if (twice.empty()) {
-    for (int i = 0; i < 2; ++i)
-      twice.push_back(machine().backend->open(machine().backend->enumerate().devices.front()));
-  }
-  return twice;
+  Backend& backend = *machine().backend;  // made before, so that it is destroyed after
+  static std::vector<std::unique_ptr<OpenDevice>> opened;
+  if (!opened.empty()) return opened;
+  std::vector<Device> found = backend.enumerate().devices;
+  std::erase_if(found, [](const Device& device) { return device.is_cpu(); });
+  if (found.empty() && machine().open.size() > 1) return machine().open;
+  if (found.empty()) found.push_back(backend.enumerate().devices.front());
+  const std::size_t times = found.size() > 1 ? 1 : testing::is_thorough() ? 4 : 2;
+  for (const Device& device : found)
+    for (std::size_t i = 0; i < times; ++i) opened.push_back(backend.open(device));
+  return opened;
 }
 
 bool on_cpus() { return devices_here().front()->resources().traits().cpu; }
@@ -118,8 +122,25 @@ TEST_CASE("exchange: a lost device ends what the others wait for, and the check 
   CHECK_THROWS_AS(connected.group().check({0}), Error);
 }
 
+TEST_CASE(
+    "exchange: a peer that stays away ends a collective of one launch, and the check names it") {
+  if (!devices_here().front()->resources().traits().nvidia) return;
+  const WaitLimits limits{std::chrono::seconds(4), std::chrono::seconds(60)};
+  const LimitsInForce force(*machine().backend, limits);
+  // Few elements travel in numbered words, more in tiles.
+  for (const std::uint64_t count : {std::uint64_t{1000}, kLargest}) {
+    Connected connected(*machine().backend, devices_here(), 2, PeerPath::direct, kLargest * 4);
+    const auto memory = connected.group().allocate(kLargest * 4);
+    OpenDevice& device = *devices_here()[0];
+    connected.collectives().enqueue({0}, {Collective::all_reduce, Element::f32, {}, count, {}},
+                                    {&memory->piece({0})}, {memory.get()}, device.stream());
+    finish_batch(*machine().backend, device, device.submit());
+    CHECK_THROWS_WITH_AS(connected.group().check({0}), doctest::Contains("gave no signal"), Error);
+  }
+}
+
 TEST_CASE("exchange: a path that a pair does not have is refused") {
-  if (machine().open.size() < 2 || !devices_here().front()->resources().traits().cpu) return;
+  if (machine().open.size() < 2 || !on_cpus()) return;
   const auto connect = [] {
     Connected(*machine().backend, machine().open, 2, PeerPath::direct, 64);
   };
