@@ -16,29 +16,55 @@
 //
 // Each population is read once and written once: 152 bytes per cell. That limits an H200, which
 // copies 4.25 TB/s, to 28.0 G cells per second; the 450 instructions of a cell would limit it to 74
-// G. 40 registers (in place 72, of which 38 are addresses) leave 48 (24) warps, each with 19 loads
+// G. In half precision a cell takes 76 bytes: 44.2 G were measured, 26.1 with 152 bytes. 40 registers (in place 72, of which 38 are addresses) leave 48 (24) warps, each with 19 loads
 // under way: 117 (58) KB per SM, where 23 KB hide the latency of memory.
 //
-// Given by -D: HALVED: what leaves a block of planes is rounded to half precision. WALL_X, WALL_Y: walls along that axis instead of periodic ends. FORCED: the
-// channel's force along x. STREAMING, on NVIDIA GPUs: 1, stored data is the first to leave their
+// Given by -D: HALVED: what leaves a block of planes is rounded to half precision. HALF_STORAGE:
+// populations are stored in half precision, 76 bytes per cell. WALL_X, WALL_Y: walls along that axis
+// instead of periodic ends. FORCED: the channel's force along x. STREAMING, on NVIDIA GPUs: 1, stored data is the first to leave their
 // caches, as it is not read in this step; 2, loaded data as well.
 #pragma OPENCL FP_CONTRACT OFF
 
 #define POPULATIONS 19
 
-#ifdef STREAMING
-#define STORE_AT(address, value) asm volatile("st.global.cs.f32 [%0], %1;" : : "l"(address), "f"(value) : "memory")
+#define HALF_SCALE 4096.0f
+// Round to half precision, to nearest even, and back.
+inline ushort to_half(float value) {
+  ushort bits;
+  vstore_half_rte(value * HALF_SCALE, 0, (half*)&bits);
+  return bits;
+}
+inline float from_half(ushort bits) { return vload_half(0, (half*)&bits) * (1.0f / HALF_SCALE); }
+
+// A population in memory, and how it is made of a number and becomes one again.
+#ifdef HALF_STORAGE
+typedef ushort stored;
+#define PACKED(value) to_half(value)
+#define UNPACKED(bits) from_half(bits)
+#define PTX_TYPE "b16"
+#define PTX_REGISTER "h"
 #else
-#define STORE_AT(address, value) *(address) = (value)
+typedef float stored;
+#define PACKED(value) (value)
+#define UNPACKED(bits) (bits)
+#define PTX_TYPE "f32"
+#define PTX_REGISTER "f"
+#endif
+
+#ifdef STREAMING
+#define STORE_AT(address, value) \
+  asm volatile("st.global.cs." PTX_TYPE " [%0], %1;" : : "l"(address), PTX_REGISTER(PACKED(value)) : "memory")
+#else
+#define STORE_AT(address, value) *(address) = PACKED(value)
 #endif
 #if defined(STREAMING) && STREAMING > 1
-inline float load_from(__global const float* address) {
-  float value;
-  asm volatile("ld.global.cs.f32 %0, [%1];" : "=f"(value) : "l"(address));
-  return value;
+inline float load_from(__global const stored* address) {
+  stored value;
+  asm volatile("ld.global.cs." PTX_TYPE " %0, [%1];" : "=" PTX_REGISTER(value) : "l"(address));
+  return UNPACKED(value);
 }
 #else
-#define load_from(address) *(address)
+#define load_from(address) UNPACKED(*(address))
 #endif
 
 // Velocity of each population q, and the number of the opposite population.
@@ -103,22 +129,15 @@ inline void collide(float* f, float even_rate, float odd_rate, float lift) {
 }
 
 #ifdef HALVED
-#define HALF_SCALE 4096.0f
-// Rounds to half precision, to nearest even.
-inline float halved(float value) {
-  ushort bits;
-  vstore_half_rte(value * HALF_SCALE, 0, (half*)&bits);
-  return vload_half(0, (half*)&bits) * (1.0f / HALF_SCALE);
-}
 #define HALF_ARGUMENTS , uint in_box, uint planes, uint block_planes
 // Rounds what leaves the block upwards or downwards. `block_planes` 0: nothing.
 #define HALVE(f) \
   if (block_planes > 0) { \
     const uint z = in_box + get_global_id(2); \
     if (z + 1 == planes || (z + 1) % block_planes == 0) \
-      for (uint q = 9; q < 14; ++q) f[q] = halved(f[q]); \
+      for (uint q = 9; q < 14; ++q) f[q] = from_half(to_half(f[q])); \
     if (z % block_planes == 0) \
-      for (uint q = 14; q < 19; ++q) f[q] = halved(f[q]); \
+      for (uint q = 14; q < 19; ++q) f[q] = from_half(to_half(f[q])); \
   }
 #else
 #define HALF_ARGUMENTS
@@ -164,14 +183,14 @@ inline float halved(float value) {
 #define PLANES(CONST) \
   const ulong block = (ulong)POPULATIONS * plane; \
   const uint slot = first + get_global_id(2); \
-  CONST float* const own = from + slot * block; \
-  CONST float* const below = get_global_id(2) == 0 ? before + before_at * block : own - block; \
-  CONST float* const above = get_global_id(2) + 1 == get_global_size(2) ? after + after_at * block : own + block;
+  CONST stored* const own = from + slot * block; \
+  CONST stored* const below = get_global_id(2) == 0 ? before + before_at * block : own - block; \
+  CONST stored* const above = get_global_id(2) + 1 == get_global_size(2) ? after + after_at * block : own + block;
 
 // Steps from one lattice to another, in both of which population q of a cell, as it leaves the
 // cell, lies in that cell. Rows [left, right).
-__kernel void step_between(__global const float* from, __global const float* before, uint before_at, __global const float* after,
-                           uint after_at, __global float* to, uint first, uint left, uint right, uint nx, uint ny, uint stride,
+__kernel void step_between(__global const stored* from, __global const stored* before, uint before_at, __global const stored* after,
+                           uint after_at, __global stored* to, uint first, uint left, uint right, uint nx, uint ny, uint stride,
                            float even_rate, float odd_rate, float drag, float lift HALF_ARGUMENTS) {
   const uint x = get_global_id(0), y = left + get_global_id(1);
   if (x >= nx || y >= right) return;
@@ -197,7 +216,7 @@ __kernel void step_between(__global const float* from, __global const float* bef
 //
 // Reads populations from the cells where they came from, in which each lies in the opposite one's
 // place: afterwards all lie where they go to.
-__kernel void step_across(__global float* from, __global float* before, uint before_at, __global float* after, uint after_at,
+__kernel void step_across(__global stored* from, __global stored* before, uint before_at, __global stored* after, uint after_at,
                           uint first, uint left, uint right, uint nx, uint ny, uint stride, float even_rate, float odd_rate, float drag,
                           float lift) {
   const uint x = get_global_id(0), y = left + get_global_id(1);
@@ -218,7 +237,7 @@ __kernel void step_across(__global float* from, __global float* before, uint bef
 
 // Reads populations from the cell where they have arrived: afterwards they lie in it, each in the
 // opposite one's place.
-__kernel void step_within(__global float* from, uint first, uint left, uint right, uint nx, uint ny, uint stride, float even_rate,
+__kernel void step_within(__global stored* from, uint first, uint left, uint right, uint nx, uint ny, uint stride, float even_rate,
                           float odd_rate, float drag, float lift) {
   const uint x = get_global_id(0), y = left + get_global_id(1), plane = ny * stride;
   if (x >= nx || y >= right) return;
@@ -256,7 +275,7 @@ inline void rest(float* f, float density, float ux, float uy, float uz) {
 // as they leave the cells, each in the opposite one's place if `swapped`. For a cell x, y of plane
 // z the tables have, by x + y and by z, the parts of its velocity and density; or `fields` has both
 // from plane `at_plane` on, as `look` writes them (tabled 0).
-__kernel void begin(__global float* to, __global const float4* along, __global const float4* across, __global const float4* fields,
+__kernel void begin(__global stored* to, __global const float4* along, __global const float4* across, __global const float4* fields,
                     uint tabled, uint swapped, uint first, uint z, uint at_plane, uint nx, uint ny, uint stride) {
   const uint x = get_global_id(0), y = get_global_id(1), k = get_global_id(2), plane = ny * stride;
   if (x >= nx) return;
@@ -270,11 +289,11 @@ __kernel void begin(__global float* to, __global const float4* along, __global c
   }
   to += (ulong)POPULATIONS * plane * (first + k) + (y * stride + x);
   if (swapped) {
-#define STORE(q, cx, cy, cz, opposite) to[q * plane] = f[opposite];
+#define STORE(q, cx, cy, cz, opposite) to[q * plane] = PACKED(f[opposite]);
     EACH_POPULATION(STORE)
 #undef STORE
   } else {
-#define STORE(q, cx, cy, cz, opposite) to[q * plane] = f[q];
+#define STORE(q, cx, cy, cz, opposite) to[q * plane] = PACKED(f[q]);
     EACH_POPULATION(STORE)
 #undef STORE
   }
@@ -284,7 +303,7 @@ __kernel void begin(__global float* to, __global const float4* along, __global c
 // have left them: 0, each in its own cell; 1, each in the opposite one's place; 2, where
 // step_across leaves them. Writes to the planes from `at_plane` of `to` on, rows without gaps.
 // `half_force`: a force acts half before the collision of a cell and half after.
-__kernel void look(__global const float* from, __global const float* before, uint before_at, __global const float* after, uint after_at,
+__kernel void look(__global const stored* from, __global const stored* before, uint before_at, __global const stored* after, uint after_at,
                    __global float4* to, uint layout, uint first, uint at_plane, uint left, uint right, uint nx, uint ny, uint stride,
                    float half_force) {
   const uint x = get_global_id(0), y = left + get_global_id(1);
@@ -293,9 +312,9 @@ __kernel void look(__global const float* from, __global const float* before, uin
   PLANES(__global const)
   float f[POPULATIONS];
 #define LOAD(q, cx, cy, cz, opposite) \
-  if (layout == 0) f[q] = own[q * plane + at]; \
-  if (layout == 1) f[opposite] = own[q * plane + at]; \
-  if (layout == 2) f[opposite] = *PLACE(q, cx, cy, cz, opposite);
+  if (layout == 0) f[q] = UNPACKED(own[q * plane + at]); \
+  if (layout == 1) f[opposite] = UNPACKED(own[q * plane + at]); \
+  if (layout == 2) f[opposite] = UNPACKED(*PLACE(q, cx, cy, cz, opposite));
   EACH_POPULATION(LOAD)
 #undef LOAD
   VELOCITY(f)
@@ -309,7 +328,7 @@ __kernel void look(__global const float* from, __global const float* before, uin
 // Moves what step_across left for a plane of another device, five populations from
 // `first_population` on, to their places in it. Populations that walls of that plane reflected are
 // there already, and stay.
-__kernel void take_crossed(__global const float* landed, __global float* to, uint landed_at, uint first_population, uint slot, uint nx,
+__kernel void take_crossed(__global const stored* landed, __global stored* to, uint landed_at, uint first_population, uint slot, uint nx,
                            uint ny, uint stride) {
   const uint x = get_global_id(0), y = get_global_id(1);
   if (x >= nx) return;
@@ -324,7 +343,7 @@ __kernel void take_crossed(__global const float* landed, __global float* to, uin
 
 // Copies some populations, a bit of `which` each, of rows [left, right) of the planes from `first`
 // on, into one piece of `packed`; unpack copies them out of it. One work-item per place in a plane.
-__kernel void pack(__global const float* from, __global float* packed, ulong packed_at, uint which, uint first, uint left, uint right,
+__kernel void pack(__global const stored* from, __global stored* packed, ulong packed_at, uint which, uint first, uint left, uint right,
                    uint nx, uint ny, uint stride) {
   const uint x = get_global_id(0), y = get_global_id(1), rows = right - left, plane = ny * stride;
   if (x >= nx || y >= rows) return;
@@ -337,7 +356,7 @@ __kernel void pack(__global const float* from, __global float* packed, ulong pac
   }
 }
 
-__kernel void unpack(__global const float* packed, __global float* to, ulong packed_at, uint which, uint first, uint left, uint right,
+__kernel void unpack(__global const stored* packed, __global stored* to, ulong packed_at, uint which, uint first, uint left, uint right,
                      uint nx, uint ny, uint stride) {
   const uint x = get_global_id(0), y = get_global_id(1), rows = right - left, plane = ny * stride;
   if (x >= nx || y >= rows) return;
@@ -353,7 +372,7 @@ __kernel void unpack(__global const float* packed, __global float* to, ulong pac
 #ifdef HALVED
 // Copies five populations of a plane, from `first` on, as numbers of half precision to `packed`;
 // unpack_half copies them back. Dimension 2: the populations.
-__kernel void pack_half(__global const float* from, __global half* packed, ulong packed_at, uint slot, uint first, uint nx, uint ny,
+__kernel void pack_half(__global const stored* from, __global half* packed, ulong packed_at, uint slot, uint first, uint nx, uint ny,
                         uint stride) {
   const uint x = get_global_id(0), y = get_global_id(1), k = get_global_id(2), plane = ny * stride;
   if (x >= nx) return;
@@ -361,7 +380,7 @@ __kernel void pack_half(__global const float* from, __global half* packed, ulong
   vstore_half_rte(*from * HALF_SCALE, packed_at + (k * ny + y) * nx + x, packed);
 }
 
-__kernel void unpack_half(__global const half* packed, __global float* to, ulong packed_at, uint slot, uint first, uint nx, uint ny,
+__kernel void unpack_half(__global const half* packed, __global stored* to, ulong packed_at, uint slot, uint first, uint nx, uint ny,
                           uint stride) {
   const uint x = get_global_id(0), y = get_global_id(1), k = get_global_id(2), plane = ny * stride;
   if (x >= nx) return;

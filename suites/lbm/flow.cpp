@@ -249,11 +249,14 @@ Physics compare_physics(const Problem& problem, const Beginning& beginning,
   const double drift = (sums.mass - sums.mass_before) / static_cast<double>(problem.cells());
   double most = (problem.steps + 16.0) * 0x1p-24 * static_cast<double>(problem.speed);
   // Rounding to half precision changes a population, which is less than half the speed, by up to
-  // 2^-12 of it: ten per cell of each border in a step.
-  if (problem.half_block > 0)
-    most += 10 * static_cast<double>(ceil_div(problem.planes, problem.half_block)) /
-            static_cast<double>(problem.planes) * problem.steps * 0x1p-13 *
-            static_cast<double>(problem.speed);
+  // 2^-12 of it: all of a cell that are stored so, or ten per cell of each border in a step.
+  const double rounded =
+      problem.half_storage ? populations
+      : problem.half_block > 0
+          ? 10 * static_cast<double>(ceil_div(problem.planes, problem.half_block)) /
+                static_cast<double>(problem.planes)
+          : 0;
+  most += rounded * (problem.steps + 1) * 0x1p-13 * static_cast<double>(problem.speed);
   Physics physics;
   if (!(std::abs(drift) <= most)) {
     physics.wrong = fmt::format(

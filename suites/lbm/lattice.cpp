@@ -22,7 +22,7 @@ Bytes bytes_of_slot(const Problem& problem) {
 // Returns the bytes of exchanged data outside the lattices: halos, or for blocks the received data
 // of two steps and the packed data to be sent.
 Bytes bytes_beside(const Problem& problem) {
-  if (problem.columns > 1) return 3 * most_landing(problem) * sizeof(float);
+  if (problem.columns > 1) return 3 * most_landing(problem) * problem.number_bytes();
   const Bytes halves = problem.half_block > 0 ? 6 * problem.half_halo_bytes() : 0;
   return problem.depth == 1 ? halo_blocks * problem.plane_bytes() + halves : 0;
 }

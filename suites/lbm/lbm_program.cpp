@@ -19,6 +19,7 @@ std::string options(const Problem& problem, const LbmWorkload::Variant& variant)
   if (problem.has_walls_y()) text += " -DWALL_Y";
   if (problem.flow == Flow::channel) text += " -DFORCED";
   if (problem.half_block > 0) text += " -DHALVED";
+  if (problem.half_storage) text += " -DHALF_STORAGE";
   if (variant.streams > 0) text += " -DSTREAMING=" + std::to_string(variant.streams);
   return text.empty() ? text : text.substr(1);
 }
@@ -60,7 +61,8 @@ LbmProgram::LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode
     pack_ = kernel("pack");
     unpack_ = kernel("unpack");
     if (peer_ != nullptr)
-      exchange_.emplace(device, most_landing(problem_) * sizeof(float), sizeof(float));
+      exchange_.emplace(device, most_landing(problem_) * problem_.number_bytes(),
+                        problem_.number_bytes());
   }
   for (std::uint64_t which = 0; which < lattice.pieces(); ++which)
     pieces_.emplace_back(workload_.shared(which), device,
@@ -149,7 +151,8 @@ void LbmProgram::begin(const Planes& planes, Stream& stream) {
 // their places in the lattice.
 void LbmProgram::restore(const std::byte* host, const Planes& planes, std::uint32_t steps,
                          Stream& stream) {
-  const Bytes row = problem_.n * sizeof(float), stride = problem_.stride() * sizeof(float);
+  const Bytes row = problem_.n * problem_.number_bytes(),
+              stride = problem_.stride() * problem_.number_bytes();
   const std::uint64_t rows = populations * problem_.n;
   for (const Run& run : runs(planes))
     stream.upload_rows(piece(lattice_after(steps), run.slot.piece), host + run.in_box * rows * row,
@@ -363,8 +366,8 @@ void LbmProgram::move(const Slice& from, const Slice& to, std::uint32_t steps, S
 
 // Downloads a copy of the state, because later steps change the lattice.
 Completion LbmProgram::checkpoint(const Slice& slice, std::uint32_t steps, Stream& stream) {
-  const Bytes row = problem_.n * sizeof(float), stride = problem_.stride() * sizeof(float),
-              plane = problem_.plane_bytes();
+  const Bytes row = problem_.n * problem_.number_bytes(),
+              stride = problem_.stride() * problem_.number_bytes(), plane = problem_.plane_bytes();
   const std::uint64_t rows = populations * problem_.n;
   std::byte* const host = workload_.checkpoint(steps);
   for (const Run& run : runs(planes_of(slice))) {

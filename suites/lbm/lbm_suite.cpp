@@ -99,6 +99,11 @@ std::vector<SuiteOption> lbm_options() {
        "Halo depth: exchange every N steps (N planes at once, with redundant computation)",
        {"1"},
        Option::count},
+      {"storage",
+       "Precision of stored populations: fp32, or fp16, which halves memory and traffic; "
+       "arithmetic "
+       "stays in fp32",
+       {"fp32", "fp16"}},
       {"halos",
        "Precision of exchanged populations: fp32, or half, which halves the bytes; populations are "
        "then rounded at the borders of 32 blocks of planes, however many devices there are",

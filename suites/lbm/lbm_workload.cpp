@@ -94,12 +94,10 @@ LbmWorkload::LbmWorkload(const Problem& problem, const SuiteParams& params)
         fmt::format("--input has speeds up to Mach number {:.2g}: {}", mach, beyond_most_mach)};
 }
 
-// Each step reads and writes each population once: 152 bytes per cell. The initial state is written
-// once.
+// Each step reads and writes each population once. The initial state is written once.
 Demand LbmWorkload::demand(const DeviceTraits&) const {
   Demand demand;
-  demand.memory_bytes = (2.0 * problem_.steps + 1) *
-                        static_cast<double>(populations * sizeof(float) * problem_.cells());
+  demand.memory_bytes = (2.0 * problem_.steps + 1) * static_cast<double>(problem_.state_bytes());
   return demand;
 }
 
@@ -153,7 +151,8 @@ Exchanged LbmWorkload::exchanged(Mode) const {
 }
 
 void LbmWorkload::connect(PeerGroup& group) {
-  if (problem_.columns > 1) return landing_.allocate(group, most_landing(problem_) * sizeof(float));
+  if (problem_.columns > 1)
+    return landing_.allocate(group, most_landing(problem_) * problem_.number_bytes());
   if (problem_.depth == 1) halos_ = group.allocate(halo_blocks * problem_.plane_bytes());
   if (problem_.half_block > 0) half_halos_ = group.allocate(4 * problem_.half_halo_bytes());
   try {
@@ -236,12 +235,12 @@ Verdict LbmWorkload::verify(VerifyLevel level, std::uint64_t seed) {
       return {Status::failed, method, wrong};
   const Physics physics = compare_physics(problem_, *beginning_, result(), host_threads_);
   Findings found;
-  if (problem_.half_block > 0 && !compared.empty()) {
-    found = compare_halos(compared);
+  if ((problem_.half_block > 0 || problem_.half_storage) && !compared.empty()) {
+    found = compare_precision(compared);
     method += fmt::format(
-        "; halos in half precision: velocities differ by up to {:.2g} of --speed "
-        "from those with halos in fp32",
-        found.figures.front().value);
+        "; {0} in half precision: velocities differ by up to {1:.2g} of --speed from those with "
+        "{0} in fp32",
+        halved(), found.figures.front().value);
   }
   if (physics.wrong.empty()) return {Status::passed, method + "; " + physics.told, "", found};
   // If every cell equals the loop's, devices compute correctly, and only the flow differs.
@@ -253,11 +252,14 @@ Verdict LbmWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   return verdict;
 }
 
-Findings LbmWorkload::compare_halos(const std::vector<Compared>& compared) const {
-  const bool same = halos_found_ && halos_found_of_ == compared.size();
-  if (same) return *halos_found_;
+const char* LbmWorkload::halved() const { return problem_.half_storage ? "populations" : "halos"; }
+
+Findings LbmWorkload::compare_precision(const std::vector<Compared>& compared) const {
+  const bool same = precision_found_ && precision_found_of_ == compared.size();
+  if (same) return *precision_found_;
   Problem exact = problem_;
   exact.half_block = 0;
+  exact.half_storage = false;
   double velocity = 0, density = 0;
   for (const Compared& each : compared) {
     const std::vector<Cell> cells =
@@ -270,10 +272,11 @@ Findings LbmWorkload::compare_halos(const std::vector<Compared>& compared) const
       }
   }
   Findings found;
-  found.figures = {{"velocity error of half halos", velocity / static_cast<double>(problem_.speed)},
-                   {"density error of half halos", density}};
-  halos_found_ = found;
-  halos_found_of_ = compared.size();
+  const std::string of = fmt::format(" error of half {}", halved());
+  found.figures = {{"velocity" + of, velocity / static_cast<double>(problem_.speed)},
+                   {"density" + of, density}};
+  precision_found_ = found;
+  precision_found_of_ = compared.size();
   return found;
 }
 

@@ -78,8 +78,9 @@ class LbmWorkload final : public CheckpointedWorkload<Problem>, public Tunable {
   };
   LbmWorkload(const Problem& problem, const SuiteParams& params);
   bool has_variant(const DeviceTraits& device, const std::string& name) const override;
-  // Compares the expected cells of --halos half with those of a run with halos in fp32.
-  Findings compare_halos(const std::vector<Compared>& compared) const;
+  const char* halved() const;  // what is in half precision: "populations", "halos"
+  // Compares the expected cells with those of a run in fp32.
+  Findings compare_precision(const std::vector<Compared>& compared) const;
   std::string wrong_cell(const Window& window, const std::vector<Cell>& expected) const;
 
   Lattice lattice_;
@@ -89,9 +90,9 @@ class LbmWorkload final : public CheckpointedWorkload<Problem>, public Tunable {
   SharedRing landing_;
   std::unique_ptr<SharedMemory> halos_, half_halos_;
   std::vector<Transfer> transfers_;
-  std::vector<Compared> all_, some_;             // the whole box; windows of it
-  mutable std::optional<Findings> halos_found_;  // cached, of this many windows
-  mutable std::size_t halos_found_of_ = 0;
+  std::vector<Compared> all_, some_;                 // the whole box; windows of it
+  mutable std::optional<Findings> precision_found_;  // cached, of this many windows
+  mutable std::size_t precision_found_of_ = 0;
 };
 
 }  // namespace mgpu::lbm

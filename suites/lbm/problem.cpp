@@ -63,11 +63,12 @@ void set_rates(const SuiteParams& params, Problem& problem) {
     problem.odd_rate = static_cast<float>(1 / (0.5 + magic / (relaxation - 0.5)));
 }
 
-// Sets the precision of halos.
-void set_halos(const SuiteParams& params, Problem& problem) {
+// Sets the precision of populations and of halos.
+void set_precision(const SuiteParams& params, Problem& problem) {
+  problem.half_storage = params.options.at("storage") == "fp16";
   if (params.options.at("halos") == "fp32") return;
   for (const auto& [option, accepted] :
-       {std::pair{"lattices", "two"}, {"depth", "1"}, {"split", "slabs"}})
+       {std::pair{"lattices", "two"}, {"depth", "1"}, {"split", "slabs"}, {"storage", "fp32"}})
     if (params.options.at(option) != accepted)
       throw refused_option(option, in_quotes(params.options.at(option)) +
                                        " is not for --halos half; expected with it: " + accepted);
@@ -84,7 +85,7 @@ void set_split(const SuiteParams& params, Problem& problem) {
                          in_quotes(params.options.at("depth")) +
                              " wants --lattices two: in place every step changes what lies "
                              "beyond a border; expected with one: 1");
-  set_halos(params, problem);
+  set_precision(params, problem);
   if (params.options.at("split") == "slabs") return;
   const auto only = [&](bool holds, const char* option, const char* accepted) {
     if (!holds)

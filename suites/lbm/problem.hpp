@@ -33,7 +33,8 @@ struct Problem {
   // Planes of a block: populations that cross from one block to the next are rounded to half
   // precision, so that halos need half the bytes. 0: halos are in fp32.
   std::uint64_t half_block = 0;
-  bool overlap = true;  // edges are computed and sent before the rest is computed
+  bool half_storage = false;  // populations are stored in half precision
+  bool overlap = true;        // edges are computed and sent before the rest is computed
   // Largest initial speed, speed of the lid, or final speed in the middle of the channel.
   float speed = 0;
   double viscosity = 0;
@@ -47,11 +48,11 @@ struct Problem {
   std::uint64_t items() const { return planes * columns; }
   std::uint64_t cells_of_plane() const { return n * n; }
   std::uint64_t cells() const { return planes * cells_of_plane(); }
-  std::uint64_t stride() const {
-    return (n + 31) / 32 * 32;
-  }  // rows on a device begin at multiples of 128 bytes
+  Bytes number_bytes() const { return half_storage ? 2 : sizeof(float); }  // of a population
+  // Rows on a device begin at multiples of 128 bytes.
+  std::uint64_t stride() const { return round_up(n, 128 / number_bytes()); }
   Bytes population_bytes() const {
-    return n * stride() * sizeof(float);
+    return n * stride() * number_bytes();
   }                           // one population of a plane, on a device
   Bytes plane_bytes() const;  // all populations of a plane, on a device
   Bytes fields_bytes() const {
@@ -89,7 +90,7 @@ inline Bytes Problem::plane_bytes() const { return populations * population_byte
 inline Bytes Problem::half_halo_bytes() const {
   return round_up(crossing * cells_of_plane() * 2, Bytes{16});
 }
-inline Bytes Problem::state_bytes() const { return cells() * populations * sizeof(float); }
+inline Bytes Problem::state_bytes() const { return cells() * populations * number_bytes(); }
 
 // Limits of a box. NVIDIA GPUs take at most 65535 work-groups along z.
 inline constexpr std::uint64_t least_side = 3, most_side = 4096, most_planes = 65535;

@@ -148,8 +148,12 @@ float rounded_to_half(float value) {
   return static_cast<float>(rounded / static_cast<double>(half_scale));
 }
 
-// Rounds the populations that leave the block of plane z upwards or downwards.
-void round_halos(const Problem& problem, std::uint64_t z, Populations& f) {
+// Rounds the populations that leave a cell of plane z: all if they are stored in half precision,
+// else, with half halos, those that leave the block of the plane upwards or downwards.
+void round_leaving(const Problem& problem, std::uint64_t z, bool exchanged, Populations& f) {
+  if (problem.half_storage)
+    for (float& each : f) each = rounded_to_half(each);
+  if (problem.half_block == 0 || !exchanged) return;
   const bool last = (z + 1) % problem.half_block == 0 || z + 1 == problem.planes,
              first = z % problem.half_block == 0;
   for (std::size_t q = 0; q < populations; ++q)
@@ -277,8 +281,9 @@ std::vector<Cell> reference(const Problem& problem, const Beginning& beginning,
     });
   };
   each_cell(0, [&](std::int64_t x, std::int64_t y, std::int64_t z) {
-    from[region.index(x, y, z)] =
-        rest(beginning.at(region.in_box(0, x), region.in_box(1, y), region.in_box(2, z)));
+    Populations& f = from[region.index(x, y, z)];
+    f = rest(beginning.at(region.in_box(0, x), region.in_box(1, y), region.in_box(2, z)));
+    round_leaving(problem, region.in_box(2, z), false, f);
   });
   if (watch.progress) watch.progress(work, 0);
   for (std::int64_t step = 1; step <= problem.steps; ++step) {
@@ -289,8 +294,7 @@ std::vector<Cell> reference(const Problem& problem, const Beginning& beginning,
       // A value that is not finite spreads to all populations of its cell.
       if (!std::isfinite(f[0])) finite.store(false, std::memory_order_relaxed);
       // Nothing is exchanged after the last step.
-      if (problem.half_block > 0 && step < problem.steps)
-        round_halos(problem, region.in_box(2, z), f);
+      round_leaving(problem, region.in_box(2, z), step < problem.steps, f);
       to[region.index(x, y, z)] = f;
     });
     if (!finite) throw unbounded(problem, step);

@@ -251,9 +251,13 @@ TEST_CASE("persistent stencil, as on GPUs") {
 
 TEST_CASE("lbm, as on GPUs") {
   for (const char* flow : {"taylor-green", "cavity", "channel"})
-    for (const char* lattices : {"two", "one"})
+    for (const auto& [lattices, storage] : {std::pair{"two", "fp32"}, {"one", "fp16"}})
       compute("lbm", 5,
-              {{"case", flow}, {"planes", "4"}, {"iterations", "3"}, {"lattices", lattices}},
+              {{"case", flow},
+               {"planes", "4"},
+               {"iterations", "3"},
+               {"lattices", lattices},
+               {"storage", storage}},
               Mode::end_to_end, kAsGpu);
 }
 

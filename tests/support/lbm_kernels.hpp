@@ -58,7 +58,22 @@ namespace halved {  // taylor_green with --halos half
 #include "kernels/lbm.cl"
 }
 #undef HALVED
+#undef HALF_ARGUMENTS
+#undef HALVE
+#undef PACKED
+#undef UNPACKED
+#undef PTX_TYPE
+#undef PTX_REGISTER
+#define HALF_STORAGE
+namespace half_storage {  // taylor_green with --storage fp16
+#include "kernels/lbm.cl"
+}
+#undef HALF_STORAGE
 #undef HALF_SCALE
+#undef PACKED
+#undef UNPACKED
+#undef PTX_TYPE
+#undef PTX_REGISTER
 #undef HALF_ARGUMENTS
 #undef HALVE
 #undef __global
@@ -123,13 +138,7 @@ FakeKernelCode code_of(void (*kernel)(Parameters...)) {
         MGPU_KERNEL(step_within), MGPU_KERNEL(begin), MGPU_KERNEL(look),                  \
         MGPU_KERNEL(take_crossed), MGPU_KERNEL(pack), MGPU_KERNEL(unpack)                 \
   }
-inline FakeKernels kernels_of(lbm::Flow asked, bool half_halos = false) {
-  if (half_halos) {
-    namespace flow = halved;
-    FakeKernels kernels = MGPU_KERNELS;
-    kernels.insert({MGPU_KERNEL(pack_half), MGPU_KERNEL(unpack_half)});
-    return kernels;
-  }
+inline FakeKernels kernels_of(lbm::Flow asked) {
   if (asked == lbm::Flow::cavity) {
     namespace flow = cavity;
     return MGPU_KERNELS;
@@ -140,6 +149,17 @@ inline FakeKernels kernels_of(lbm::Flow asked, bool half_halos = false) {
   }
   namespace flow = taylor_green;
   return MGPU_KERNELS;
+}
+inline FakeKernels kernels_of(const lbm::Problem& problem) {
+  if (problem.half_storage) {
+    namespace flow = half_storage;
+    return MGPU_KERNELS;
+  }
+  if (problem.half_block == 0) return kernels_of(problem.flow);
+  namespace flow = halved;
+  FakeKernels kernels = MGPU_KERNELS;
+  kernels.insert({MGPU_KERNEL(pack_half), MGPU_KERNEL(unpack_half)});
+  return kernels;
 }
 #undef MGPU_KERNEL
 #undef MGPU_KERNELS
