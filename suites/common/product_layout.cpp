@@ -1,6 +1,7 @@
 #include "suites/common/product_layout.hpp"
 
 #include <algorithm>
+#include <cmath>
 
 #include "lib/base/quantity.hpp"
 #include "suites/common/wave.hpp"
@@ -55,6 +56,26 @@ Capacity fitted(const DeviceTraits& device, const ProductSizes& sizes, const Geo
   return capacity;
 }
 
+// Returns the smallest slice from `least_items` to twice that whose tiles fill the device's turns,
+// of two work-groups per compute unit each, to within 1/32 of the best of them.
+Items filling_turns(const DeviceTraits& device, const ProductSizes& sizes, const Geometry& geometry,
+                    const TileKernel& kernel, Items least_items) {
+  const double tiles_of_item = static_cast<double>(ceil_div(sizes.rows, kernel.tile_rows) *
+                                                   ceil_div(sizes.columns, kernel.tile_columns)) /
+                               static_cast<double>(geometry.items());
+  const double at_once = 2.0 * std::max(device.compute_units, 1U);
+  const auto filled = [&](Items items) {
+    const double turns = static_cast<double>(items) * tiles_of_item / at_once;
+    return turns / std::ceil(turns);
+  };
+  double best = 0;
+  for (Items items = least_items; items <= 2 * least_items; ++items)
+    best = std::max(best, filled(items));
+  Items items = least_items;
+  while (filled(items) < best * (1 - 1.0 / 32)) ++items;
+  return items;
+}
+
 }  // namespace
 
 Bytes Layout::largest() const {
@@ -106,8 +127,10 @@ Layout layout(const ProductSizes& sizes, const Geometry& geometry, const TileKer
 Capacity capacity(const DeviceTraits& device, const ProductSizes& sizes, const Geometry& geometry,
                   Mode mode, const std::vector<TileKernel>& candidates) {
   Capacity capacity;
+  const TileKernel* fitting = nullptr;
   for (const TileKernel& kernel : candidates) {
     capacity = fitted(device, sizes, geometry, mode, kernel);
+    fitting = &kernel;
     if (capacity.fits > 0) break;
   }
   if (capacity.fits == 0) return capacity;
@@ -119,8 +142,9 @@ Capacity capacity(const DeviceTraits& device, const ProductSizes& sizes, const G
                         static_cast<double>(geometry.items());
     const double least_elements = device.cpu ? 64.0 * 256 : 264.0 * 128 * 128;
     const auto enough = static_cast<Items>(std::max(1.0, least_elements / std::max(item, 1.0)));
-    capacity.pipeline =
-        std::clamp<Items>(std::max((geometry.items() + 15) / 16, enough), 1, capacity.fits);
+    Items slice = std::max((geometry.items() + 15) / 16, enough);
+    if (!device.cpu) slice = filling_turns(device, sizes, geometry, *fitting, slice);
+    capacity.pipeline = std::clamp<Items>(slice, 1, capacity.fits);
   }
   return capacity;
 }

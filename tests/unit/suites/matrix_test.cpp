@@ -242,6 +242,19 @@ TEST_CASE("matrix: what does not fit is refused resident and goes in waves end t
   }
 }
 
+TEST_CASE("matrix: slices end to end fill the last turn of a GPU's work-groups") {
+  DeviceTraits device = matrix_gpu();
+  device.compute_units = 132;
+  device.global_memory = device.max_allocation = Bytes{80} << 30;
+  // 96 rows of 96 tiles: 6 of 16 slices would be 576 tiles, 2.2 turns of 264.
+  for (const auto& [size, slice] : {std::pair{12'288, 8}, {8'192, 4}, {4'096, 8}}) {
+    const Problem problem = problem_of(params_with(static_cast<std::uint64_t>(size), {}));
+    const Geometry geometry = Geometry::of(problem.rows, problem.columns, problem.axis);
+    CHECK(geometry.items() == static_cast<Items>(size) / 128);
+    CHECK(given(device, problem, geometry, Mode::end_to_end).pipeline == static_cast<Items>(slice));
+  }
+}
+
 TEST_CASE("matrix: impossible options and sizes are refused by name") {
   for (const auto& [size, option, value] : {std::tuple{10, "kernel", "tensor"},
                                             {3'000'000, "size", ""},
