@@ -26,10 +26,10 @@ namespace mgpu::command_log {
 
 inline constexpr char kMagic[8] = {'M', 'G', 'P', 'U', 'L', 'O', 'G', '\n'};
 inline constexpr std::uint32_t kVersion = 1;  // changes only if old readers would misread a file
-// Variables that the layer reads.
-inline constexpr char kFolderVariable[] = "MGPU_BENCH_PROFILE_LOG";  // folder for PID.log
+// Variables that the layer reads; MGPU_BENCH_... would be options of the program.
+inline constexpr char kFolderVariable[] = "MGPU_PROFILE_LOG";  // folder for PID.log
 // "0": no time stamps of devices; queues and events are then exactly the program's.
-inline constexpr char kTimesVariable[] = "MGPU_BENCH_PROFILE_TIMES";
+inline constexpr char kTimesVariable[] = "MGPU_PROFILE_TIMES";
 // Names of files: PID.log; PID-2.log and so on if that exists (a process that calls exec keeps its
 // number).
 inline constexpr char kFileSuffix[] = ".log";
