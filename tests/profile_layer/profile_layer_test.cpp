@@ -42,6 +42,7 @@ struct ProfiledRun {
     for (char** variable = environ; *variable != nullptr; ++variable) set(*variable);
     variables.erase("OPENCL_LAYERS");
     set("POCL_DEVICES=pthread pthread");
+    set("ASAN_OPTIONS=detect_leaks=0");  // some of the programs release nothing
     if (!logs.empty()) {
       set(std::string("OPENCL_LAYERS=") + profile_layer_library());
       set(log_format::kFolderVariable + ("=" + logs.string()));
