@@ -159,6 +159,8 @@ void queue_facts(Report& report, const Place& place, cl_mem buffer) {
         "stamp of a released queue's command",
         clGetEventProfilingInfo(late, CL_PROFILING_COMMAND_END, sizeof stamp, &stamp, nullptr));
     clReleaseEvent(late);
+    report.line("context without queue ",
+                references(clGetContextInfo, place.context, CL_CONTEXT_REFERENCE_COUNT));
   }
   cl_command_queue old_form = make_queue(place, place.devices[0], 0);
   ask<cl_command_queue_properties>(report, "properties", clGetCommandQueueInfo, old_form,
