@@ -41,9 +41,10 @@ install(FILES lib/report/result.schema.json lib/report/scaling.schema.json lib/r
         DESTINATION ${scripts_folder}/schemas COMPONENT runtime)
 
 # Headers keep their paths: `#include "lib/plan/strategy.hpp"` below include/mgpu-bench. Those of the OpenCL backend are its own, but for
-# the one that makes it.
+# the one that makes it; the profiling layer has none for others.
 set(header_folder ${CMAKE_INSTALL_INCLUDEDIR}/mgpu-bench)
-install(DIRECTORY lib DESTINATION ${header_folder} COMPONENT development FILES_MATCHING PATTERN "*.hpp" PATTERN "cl_*" EXCLUDE)
+install(DIRECTORY lib DESTINATION ${header_folder} COMPONENT development FILES_MATCHING PATTERN "*.hpp" PATTERN "cl_*" EXCLUDE
+        PATTERN "layer" EXCLUDE)
 install(FILES lib/opencl/cl_backend.hpp DESTINATION ${header_folder}/lib/opencl COMPONENT development)
 install(FILES suites/suites.hpp DESTINATION ${header_folder}/suites COMPONENT development)
 

@@ -7,6 +7,7 @@
 #include <string>
 #include <string_view>
 
+#include "lib/layer/protocol.hpp"
 #include "tests/layer/effects.hpp"
 #include "tests/layer/objects.hpp"
 #include "tests/layer/script.hpp"
@@ -47,16 +48,12 @@ Fault consider(std::string_view call, const Place& place, std::string kernel = {
 
 inline cl_int code_of(const Fault& fault) { return static_cast<cl_int>(fault.value); }
 
-template <std::size_t size>
-struct Name {
-  char text[size];
-  constexpr Name(const char (&name)[size]) { std::copy(name, name + size, text); }
-};
+using mgpu::layer::CallName;
 
 // Wraps a call about its first argument that enqueues nothing and makes no object.
-template <Name name, auto member>
+template <CallName name, auto member>
 struct Plain;
-template <Name name, class First, class... Rest,
+template <CallName name, class First, class... Rest,
           cl_int (CL_API_CALL* cl_icd_dispatch::*member)(First, Rest...)>
 struct Plain<name, member> {
   static cl_int CL_API_CALL call(First first, Rest... rest) {
@@ -68,9 +65,9 @@ struct Plain<name, member> {
 };
 
 // Wraps a call that releases an object, which drivers execute even after the device was lost.
-template <Name name, auto member>
+template <CallName name, auto member>
 struct Release;
-template <Name name, class Handle, cl_int (CL_API_CALL* cl_icd_dispatch::*member)(Handle)>
+template <CallName name, class Handle, cl_int (CL_API_CALL* cl_icd_dispatch::*member)(Handle)>
 struct Release<name, member> {
   static cl_int CL_API_CALL call(Handle handle) {
     const Place place = place_of(objects, handle);

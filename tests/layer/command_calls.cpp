@@ -60,9 +60,9 @@ cl_int enqueue(const Command& command, const Enqueue& real, const EnqueueFlipped
 
 // Wraps commands that need no special treatment: their last three arguments are the waits and the
 // event.
-template <Name name, auto member>
+template <CallName name, auto member>
 struct Other;
-template <Name name, class... Arguments,
+template <CallName name, class... Arguments,
           cl_int (CL_API_CALL* cl_icd_dispatch::*member)(cl_command_queue, Arguments...)>
 struct Other<name, member> {
   static cl_int CL_API_CALL call(cl_command_queue queue, Arguments... arguments) {

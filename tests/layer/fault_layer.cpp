@@ -62,25 +62,15 @@ void read_script(const std::string& text, const std::string& log) {
 }  // namespace
 }  // namespace fault
 
-#define FAULT_EXPORT extern "C" __attribute__((visibility("default")))
-
-FAULT_EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t size, void* value,
-                                               size_t* size_told) {
-  static constexpr char name[] = "mgpu-bench faults";
-  const cl_layer_api_version version = CL_LAYER_API_VERSION_100;
-  const void* from = what == CL_LAYER_API_VERSION ? static_cast<const void*>(&version) : name;
-  const size_t length = what == CL_LAYER_API_VERSION ? sizeof version : sizeof name;
-  if (what != CL_LAYER_API_VERSION && what != CL_LAYER_NAME) return CL_INVALID_VALUE;
-  if (value != nullptr && size < length) return CL_INVALID_VALUE;
-  if (value != nullptr)
-    std::copy_n(static_cast<const char*>(from), length, static_cast<char*>(value));
-  if (size_told != nullptr) *size_told = length;
-  return CL_SUCCESS;
+MGPU_LAYER_EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t size, void* value,
+                                                    size_t* size_told) {
+  return mgpu::layer::answer_layer_info("mgpu-bench faults", what, size, value, size_told);
 }
 
-FAULT_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch* next,
-                                            cl_uint* entries_told, const cl_icd_dispatch** told) {
-  constexpr cl_uint known = sizeof(cl_icd_dispatch) / sizeof(void*);
+MGPU_LAYER_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch* next,
+                                                 cl_uint* entries_told,
+                                                 const cl_icd_dispatch** told) {
+  constexpr cl_uint known = mgpu::layer::kDispatchEntries;
   if (next == nullptr || entries_told == nullptr || told == nullptr || entries < known)
     return CL_INVALID_VALUE;
   static cl_icd_dispatch table;
@@ -98,7 +88,7 @@ FAULT_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispat
 
 // Sets the script in place of the variables, for tests of the layer in one process. Threads that
 // are inside calls see the old or the new rules. Devices that died live again.
-FAULT_EXPORT void mgpu_fault_script(const char* text, const char* log) {
+MGPU_LAYER_EXPORT void mgpu_fault_script(const char* text, const char* log) {
   fault::read_script(text, log);
   fault::objects.devices.change_all([](fault::Place& place) { place.device->dead = CL_SUCCESS; });
 }

@@ -29,7 +29,7 @@
 #include <string_view>
 #include <vector>
 
-#include "tests/layer/opencl.hpp"
+#include "lib/layer/opencl.hpp"
 
 namespace fault {
 

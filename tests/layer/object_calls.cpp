@@ -154,9 +154,9 @@ cl_command_queue_properties bits_of(const cl_queue_properties* properties) {
 }
 
 // Wraps a call that makes an object on one device of a context.
-template <Name name, auto member>
+template <CallName name, auto member>
 struct OnDevice;
-template <Name name, class Properties,
+template <CallName name, class Properties,
           cl_command_queue (CL_API_CALL* cl_icd_dispatch::*member)(cl_context, cl_device_id,
                                                                    Properties, cl_int*)>
 struct OnDevice<name, member> {
@@ -206,9 +206,9 @@ void keep(cl_event made, const Place& place, std::size_t) {
 // Wraps a call that makes an object in a context. Its last argument receives the status; its last
 // argument of type size_t, if any, is a number of bytes (flags have that type too, and come before
 // it).
-template <Name name, auto member>
+template <CallName name, auto member>
 struct InContext;
-template <Name name, class Made, class... Rest,
+template <CallName name, class Made, class... Rest,
           Made (CL_API_CALL* cl_icd_dispatch::*member)(cl_context, Rest...)>
 struct InContext<name, member> {
   static Made CL_API_CALL call(cl_context context, Rest... rest) {

@@ -12,7 +12,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "tests/layer/opencl.hpp"
+#include "lib/layer/opencl.hpp"
 
 namespace fault {
 
