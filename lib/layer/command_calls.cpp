@@ -11,7 +11,7 @@ using namespace command_log;
 
 namespace {
 
-constexpr std::uint32_t kCostSampling = 64;  // of so many calls one is timed
+constexpr std::uint64_t kCostSampling = 61;  // one of so many calls is timed; a prime: no pattern's
 
 // A call that enqueues a command, from its begin until it is recorded.
 class Enqueue {
@@ -20,12 +20,11 @@ class Enqueue {
   Enqueue(cl_command_queue queue, cl_uint type, cl_uint waits, const cl_event* list,
           cl_event* event)
       : handle_(queue), asked_(event) {
-    const std::uint64_t calls = thread_.calls.load(std::memory_order_relaxed) + 1;
-    thread_.calls.store(calls, std::memory_order_relaxed);
-    sampled_ = calls % kCostSampling == 0;
+    ThreadState::add(thread_.calls, 1);
+    command_.number = own_.next_number();
+    sampled_ = command_.number % kCostSampling == 0;
     if (sampled_) entered_ = now_ns();
     queue_ = own_.handles.find<QueueObject>(queue, Kind::queue);
-    command_.number = own_.next_number();
     command_.type = type;
     command_.wait_count = std::min(waits, kMostWaits);
     if (waits > kMostWaits) command_.flags |= kMoreWaits;

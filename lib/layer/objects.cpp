@@ -113,7 +113,8 @@ std::uint32_t add_device(cl_device_id handle) {
   device.platform_name_bytes = length(platform_name);
   device.platform_version_bytes = length(platform_version);
   // clGetDeviceAndHostTimer came with OpenCL 2.1: drivers of older versions may have no such entry.
-  const bool has_timer = version >= "OpenCL 2.1";
+  // The program may release parts of devices at any time.
+  const bool has_timer = parent == nullptr && version >= "OpenCL 2.1";
   own.push(Kind::device, device,
            {bytes_of(name), bytes_of(vendor), bytes_of(driver), bytes_of(version),
             bytes_of(platform_name), bytes_of(platform_version)},

@@ -264,7 +264,7 @@ struct UserEventStatus {
 
 // A device's clock, read between two readings of the host's: from clGetDeviceAndHostTimer, where
 // that works. Other bounds are in every command: begin_ns <= host(queued) <= end_ns (drivers that
-// stamp `queued` in the call) and host(end) <= seen_ns.
+// stamp `queued` in the call) and host(end) <= seen_ns. A part of a device has its parent's clock.
 struct ClockSample {
   RecordHeader header;
   std::uint32_t device, reserved;
@@ -280,11 +280,10 @@ struct Cost {
   std::uint64_t incomplete;  // commands whose completion the layer still awaits
   std::uint64_t given_up;    // Times records with kGivenUp
   std::uint64_t calls;       // wrapped calls of all kinds
-  std::uint64_t layer_ns;    // time that enqueueing calls spent in the layer; estimated from every
-                             // 64th call
-  std::uint64_t writer_ns;   // processor time of the layer's own thread
-  std::uint64_t waits;       // times that a thread of the program had to empty its full buffer
-  std::uint64_t polls;       // calls by which the program asked for the status of an event
+  std::uint64_t layer_ns;  // time of enqueueing calls in the layer: an estimate by a sample of them
+  std::uint64_t writer_ns;  // processor time of the layer's own thread
+  std::uint64_t waits;      // times that a thread of the program had to empty its full buffer
+  std::uint64_t polls;      // calls by which the program asked for the status of an event
 };
 
 // The process has begun to exit in order; records of exit handlers may follow.
