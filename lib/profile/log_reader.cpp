@@ -516,6 +516,7 @@ class ProcessReader {
                                                               : std::string(info.label));
       command.bytes = logged->bytes;
       command.items = info.type == CommandType::task ? 1 : logged->items;
+      command.first_launch = logged->kernel != 0 && launched_.insert(logged->kernel).second;
       command.pageable = logged->host_memory == raw::HostMemory::pageable;
       const auto index = static_cast<std::uint32_t>(record_.commands.size());
       for (const std::uint64_t number : logged->waits)
@@ -661,6 +662,7 @@ class ProcessReader {
   std::uint32_t process_;
   std::unordered_map<std::uint32_t, std::uint32_t> devices_, threads_, queues_;  // by id
   std::unordered_map<std::uint64_t, std::uint32_t> numbers_;  // commands by number
+  std::set<std::uint32_t> launched_;                          // kernels
   std::unordered_map<std::uint32_t, std::set<std::uint32_t>> memory_devices_;
   std::unordered_map<std::uint32_t, Unordered> unordered_;
   std::vector<std::pair<std::uint64_t, std::uint32_t>> by_number_;

@@ -32,12 +32,13 @@ struct ProgramCommand {
   DeviceIndex device;
   std::uint32_t queue = 0, call = 0;  // indexes; call: the one that enqueued it
   CommandKind kind = CommandKind::compute;
-  bool marker = false;    // a marker or barrier: orders others, and does nothing itself
-  bool stamped = true;    // has time stamps; else it is in no timeline
-  Name label;             // name of the kernel; "copy", "fill"; empty for transfers
-  Bytes bytes = 0;        // size of a transfer
-  Items items = 0;        // work-items of a kernel
-  bool pageable = false;  // a transfer from or to memory that is not known to be pinned
+  bool marker = false;        // a marker or barrier: orders others, and does nothing itself
+  bool first_launch = false;  // of a kernel: drivers may build it only then
+  bool stamped = true;        // has time stamps; else it is in no timeline
+  Name label;                 // name of the kernel; "copy", "fill"; empty for transfers
+  Bytes bytes = 0;            // size of a transfer
+  Items items = 0;            // work-items of a kernel
+  bool pageable = false;      // a transfer from or to memory that is not known to be pinned
   Nanos queued{}, submitted{}, started{}, ended{};
   // Commands that it waited for besides the previous one of its queue, by their index.
   std::vector<std::uint32_t> after{};

@@ -263,7 +263,7 @@ ProgramCosts find_costs(const ProgramRecord& record, double noise) {
     add_cost(costs, record, "free_transfers", without_transfers(record));
   }
   add_cost(costs, record, "free_launches", {.at_once = those(record, [](const ProgramCommand& c) {
-                                              return c.kind == CommandKind::compute;
+                                              return c.kind == CommandKind::compute && !c.first_launch;
                                             })});
   const auto any_call = [&](auto has) {
     return std::any_of(record.calls.begin(), record.calls.end(), has);
@@ -272,7 +272,9 @@ ProgramCosts find_costs(const ProgramRecord& record, double noise) {
     add_cost(costs, record, "free_waits", {.no_waits = true});
   add_cost(costs, record, "free_host_work", {.no_host_work = true});
   if (any_call([](const HostCall& call) { return call.kind == CallKind::build; }))
-    add_cost(costs, record, "free_builds", {.no_builds = true});
+    add_cost(costs, record, "free_builds",
+             {.at_once = those(record, [](const ProgramCommand& c) { return c.first_launch; }),
+              .no_builds = true});
   name_largest_cost(costs, record, noise);
   return costs;
 }

@@ -53,7 +53,8 @@ const ProgramCostInfo& program_cost(const std::string& name);  // it must be one
 //   free_launches    kernels begin at once, and enqueuing them takes no time
 //   free_waits       calls return without waiting for commands
 //   free_host_work   threads do nothing between their calls
-//   free_builds      kernels are built before the first command
+//   free_builds      kernels are built before the first command, and first launches, in which
+//                    drivers build what they left, begin at once
 // `noise`: share of the time by which repetitions differ. Of two costs that remove the same time,
 // that with the easier remedy is named.
 ProgramCosts find_costs(const ProgramRecord& record, double noise = 0);

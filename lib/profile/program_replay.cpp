@@ -32,9 +32,11 @@ class Steps {
         first_command_(record.calls.size() + 1, 0),
         previous_call_(record.calls.size(), kNone),
         previous_in_queue_(record.commands.size(), kNone),
-        flush_(record.commands.size(), kNone) {
+        flush_(record.commands.size(), kNone),
+        awaited_(record.calls.size(), kNone) {
     group_commands();
     visit();
+    find_awaited();
     std::sort(steps_.begin(), steps_.end(), [](const Step& a, const Step& b) {
       return a.key != b.key ? a.key < b.key : a.sequence < b.sequence;
     });
@@ -46,6 +48,9 @@ class Steps {
     return previous_in_queue_[command];
   }
   std::uint32_t flush(std::uint32_t command) const { return flush_[command]; }
+  // Returns the command whose end the thread waited for before the call, without a call that
+  // blocks: it asked for the state of an event again and again, or another thread told it.
+  std::uint32_t awaited(std::uint32_t call) const { return awaited_[call]; }
 
  private:
   // Lists the commands of each call, in their order.
@@ -124,9 +129,33 @@ class Steps {
     }
   }
 
+  // A thread that does nothing between two calls and goes on when a command of its process has
+  // just ended is taken to have waited for that command.
+  void find_awaited() {
+    constexpr Nanos kNoGap{20'000}, kJustEnded{100'000};
+    std::vector<std::vector<std::pair<Nanos, std::uint32_t>>> ends(record_.processes.size());
+    for (std::uint32_t k = 0; k < record_.commands.size(); ++k) {
+      const ProgramCommand& c = record_.commands[k];
+      if (!c.marker) ends[record_.queues[c.queue].process].emplace_back(c.ended, k);
+    }
+    for (auto& of_process : ends) std::sort(of_process.begin(), of_process.end());
+    for (std::uint32_t k = 0; k < record_.calls.size(); ++k) {
+      const HostCall& call = record_.calls[k];
+      const Nanos idle_since =
+          previous_call_[k] == kNone ? Nanos{} : record_.calls[previous_call_[k]].end;
+      if (call.begin - idle_since < kNoGap) continue;
+      const auto& of_process = ends[record_.threads[call.thread].process];
+      const auto after =
+          std::upper_bound(of_process.begin(), of_process.end(), std::pair{call.begin, kNone});
+      if (after == of_process.begin()) continue;
+      const auto& [ended, command] = *std::prev(after);
+      if (ended > idle_since && call.begin - ended <= kJustEnded) awaited_[k] = command;
+    }
+  }
+
   const ProgramRecord& record_;
   std::vector<std::uint32_t> first_command_, of_call_;
-  std::vector<std::uint32_t> previous_call_, previous_in_queue_, flush_;
+  std::vector<std::uint32_t> previous_call_, previous_in_queue_, flush_, awaited_;
   std::vector<Step> steps_;
 };
 
@@ -177,6 +206,12 @@ class ProgramReplay {
     ReplayMoment ready;
     if (const std::uint32_t before = steps_.previous_call(index); before != kNone && ends_[before])
       ready.wait_for(*ends_[before]);
+    if (const std::uint32_t command = steps_.awaited(index);
+        command != kNone && commands_[command]) {
+      const Nanos before = ready.replayed;
+      ready.wait_for(*commands_[command]);
+      if (change_.no_waits) ready.replayed = before;
+    }
     Nanos gap = call.begin - ready.recorded;
     if (change_.no_host_work) gap = std::min(gap, Nanos{});
     begins_[index] = ReplayMoment{call.begin, saturating_add(ready.replayed, gap)};
