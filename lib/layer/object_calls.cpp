@@ -31,8 +31,8 @@ cl_int CL_API_CALL create_sub_devices(cl_device_id parent,
   return status;
 }
 
-void made_context(cl_context context) {
-  add_context(context);
+void made_context(cl_context context, std::span<const cl_device_id> devices = {}) {
+  add_context(context, devices);
   // Drivers may add handlers to the exit when the first contexts are made: the layer's run first.
   static std::atomic<int> times{8};
   if (times.fetch_sub(1) > 0) stop_at_exit();
@@ -212,7 +212,10 @@ void wrap_object_calls(cl_icd_dispatch& table) {
   TIMED(clGetDeviceInfo);
 
   CREATE(
-      clCreateContext, (cl_context made, auto...) { made_context(made); });
+      clCreateContext, (cl_context made, const cl_context_properties*, cl_uint count,
+                        const cl_device_id* devices, auto...) {
+        made_context(made, {devices, count});
+      });
   CREATE(
       clCreateContextFromType, (cl_context made, auto...) { made_context(made); });
   REPLACE(clCreateCommandQueue, create_queue);

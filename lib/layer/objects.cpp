@@ -122,9 +122,11 @@ std::uint32_t add_device(cl_device_id handle) {
   return device.id;
 }
 
-std::uint32_t add_context(cl_context handle) {
+std::uint32_t add_context(cl_context handle, std::span<const cl_device_id> given) {
   Recorder& own = recording();
-  const auto devices = listed<cl_device_id>(next->clGetContextInfo, handle, CL_CONTEXT_DEVICES);
+  auto devices = std::vector<cl_device_id>(given.begin(), given.end());
+  if (devices.empty())
+    devices = listed<cl_device_id>(next->clGetContextInfo, handle, CL_CONTEXT_DEVICES);
   std::vector<std::uint32_t> ids;
   for (cl_device_id device : devices) ids.push_back(known_device(device));
   Context context{};
@@ -242,7 +244,9 @@ std::uint32_t known(Handle handle, std::uint32_t (*add)(Handle)) {
 }  // namespace
 
 std::uint32_t known_device(cl_device_id device) { return known(device, add_device); }
-std::uint32_t known_context(cl_context context) { return known(context, add_context); }
+std::uint32_t known_context(cl_context context) {
+  return known<cl_context>(context, [](cl_context made) { return add_context(made); });
+}
 std::uint32_t known_program(cl_program program) {
   return known<cl_program>(program, [](cl_program made) { return add_program(made, 0); });
 }

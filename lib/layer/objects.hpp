@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "lib/layer/opencl.hpp"
 #include "lib/layer/recorder.hpp"
@@ -11,7 +12,9 @@ namespace mgpu::layer {
 // Add an object that was just made. All but queues that the layer made with other properties than
 // the program's are described by what the driver tells of them.
 std::uint32_t add_device(cl_device_id device);
-std::uint32_t add_context(cl_context context);
+// `given`: the devices that the program named; empty: those that the context says it has. PoCL
+// names whole devices instead of their parts.
+std::uint32_t add_context(cl_context context, std::span<const cl_device_id> given = {});
 QueueObject* add_queue(cl_command_queue queue, bool times, cl_command_queue_properties asked,
                        const cl_queue_properties* asked_list);
 std::uint32_t add_program(cl_program program, std::uint64_t source_bytes);

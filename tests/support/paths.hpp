@@ -14,4 +14,8 @@ const char* fake_cuda_library();
 const char* refusing_cuda_library();
 const char* fault_layer_library();
 
+// Return the paths of the profiling layer and of the program that its tests run.
+const char* profile_layer_library();
+const char* profiled_program();
+
 }  // namespace mgpu::test
