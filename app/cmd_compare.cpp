@@ -22,6 +22,7 @@
 #include "lib/exec/wall_clock.hpp"
 #include "lib/report/comparison_exports.hpp"
 #include "lib/report/comparison_text.hpp"
+#include "lib/report/profile_report.hpp"
 #include "lib/report/record_json.hpp"
 
 namespace mgpu {
@@ -329,8 +330,30 @@ ExitCode compare(const Context& context) {
 
 }  // namespace
 
+namespace {
+
+// Shows what changed between two profiles; none: they are no profiles. Two single runs are no
+// measurement, so that there is no verdict.
+std::optional<ExitCode> compare_profiles(const Context& context) {
+  const Settings& settings = context.invocation.settings;
+  const std::vector<std::string>& files = context.invocation.arguments;
+  if (settings.has("interleave") || files.size() != 2) return std::nullopt;
+  const bool base = is_profile(files[0]), fresh = is_profile(files[1]);
+  if (!base && !fresh) return std::nullopt;
+  if (!base || !fresh)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: is no profile, but {} is; expected: two profiles or two results",
+                            files[base ? 1 : 0], files[base ? 0 : 1]));
+  const TableStyle style = table_style(settings, context.environment, comparison_column_names());
+  print(profile_comparison(read_profile(files[0]), read_profile(files[1]), style));
+  return ExitCode::ok;
+}
+
+}  // namespace
+
 ExitCode cmd_compare(const Context& context) {
   try {
+    if (const auto code = compare_profiles(context)) return *code;
     return compare(context);
   } catch (const Error&) {
     if (stop_signal() == 0) throw;

@@ -263,7 +263,8 @@ ProgramCosts find_costs(const ProgramRecord& record, double noise) {
     add_cost(costs, record, "free_transfers", without_transfers(record));
   }
   add_cost(costs, record, "free_launches", {.at_once = those(record, [](const ProgramCommand& c) {
-                                              return c.kind == CommandKind::compute && !c.first_launch;
+                                              return c.kind == CommandKind::compute &&
+                                                     !c.first_launch;
                                             })});
   const auto any_call = [&](auto has) {
     return std::any_of(record.calls.begin(), record.calls.end(), has);

@@ -5,6 +5,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "lib/base/quantity.hpp"
 #include "lib/report/trace_writer.hpp"
@@ -13,11 +14,12 @@ namespace mgpu {
 
 namespace {
 
-// Returns the share by which iterations differ: half of the 95 % interval of their median.
+// Returns the share of the time of all iterations together that their spread leaves open: the
+// standard error of their mean.
 double noise_of(const std::optional<IterationFigures>& iterations) {
-  if (!iterations || iterations->time.n < 6 || iterations->time.median <= Nanos{}) return 0;
+  if (!iterations || iterations->time.n < 6 || iterations->time.mean <= Nanos{}) return 0;
   const Summary& time = iterations->time;
-  return seconds(time.ci95_high - time.ci95_low) / 2 / seconds(time.median);
+  return seconds(time.stdev) / seconds(time.mean) / std::sqrt(static_cast<double>(time.n));
 }
 
 // Returns "75 to 25".
