@@ -5,7 +5,7 @@
 #   (without)     the release build and the quick tier of its tests: every suite, command, option,
 #                 refusal and kind of fault once
 #   --sanitizers  the unit tests under the address and undefined-behaviour sanitizers, and those of
-#                 threads under the thread sanitizer
+#                 threads under the thread sanitizer; the profiling layer under both
 #   --thorough    before a release: both, with all tests in other shapes, types, sizes and numbers
 #                 of devices (tests read MGPU_THOROUGH=1), microbenchmarks, the overview on every
 #                 OpenCL implementation that is installed, and build and overview on Debian 13
@@ -47,7 +47,7 @@ test_release() {
 }
 
 # Runs only unit tests, which need no OpenCL: drivers are not instrumented, and this project cannot
-# fix what sanitizers report about them.
+# fix what sanitizers report about them. But the profiling layer is for the programs of others.
 test_sanitizers() {
   # ThreadSanitizer of clang before 18, and of g++ before 14, dies at start with 32 random bits of
   # address layout, the default of newer kernels; it therefore runs without randomisation.
@@ -60,8 +60,8 @@ test_sanitizers() {
     # Without line numbers, a fifth of what there is to compile: reports name functions, and the
     # preset alone has the lines.
     cmake --preset $preset "${werror[@]}" -DCMAKE_CXX_FLAGS_DEBUG=-O0 >/dev/null
-    cmake --build --preset $preset --target unit_tests
-    "${without_aslr[@]}" bash -c "$(declare -f run_tests); run_tests $preset -R ^unit_"
+    cmake --build --preset $preset --target unit_tests profile_layer_tests
+    "${without_aslr[@]}" bash -c "$(declare -f run_tests); run_tests $preset -R '^unit_|^profile_layer'"
   done
 }
 

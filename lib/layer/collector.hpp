@@ -2,6 +2,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -10,6 +11,7 @@
 #include <mutex>
 #include <span>
 #include <string>
+#include <thread>
 #include <unordered_map>
 #include <vector>
 
@@ -56,7 +58,11 @@ class Collector {
   // never true.
   template <class Then>
   void after_collecting(const Then& then) {
-    std::unique_lock lock(poll_mutex_, std::chrono::milliseconds(100));
+    std::unique_lock lock(poll_mutex_, std::try_to_lock);
+    for (int tries = 0; !lock.owns_lock() && tries < 1000; ++tries) {
+      std::this_thread::sleep_for(std::chrono::microseconds(100));
+      static_cast<void>(lock.try_lock());
+    }
     if (lock) {
       drain();
       poll_all();
@@ -114,7 +120,7 @@ class Collector {
   command_log::Cost cost_{};
 
   // Guards what poll uses. Locked before the other mutex.
-  std::timed_mutex poll_mutex_;
+  std::mutex poll_mutex_;
   std::unordered_map<std::uint32_t, PendingQueue> queues_;
   std::size_t pending_ = 0;
   std::vector<Incoming> taken_;

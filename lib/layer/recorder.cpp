@@ -34,8 +34,12 @@ std::uint64_t read_clock(clockid_t clock) {
          static_cast<std::uint64_t>(now.tv_nsec);
 }
 
-timespec moment(std::uint64_t ns) {
-  return {static_cast<time_t>(ns / 1'000'000'000u), static_cast<long>(ns % 1'000'000'000u)};
+// Waits for a semaphore until a time of now_ns at most.
+void wait_for(sem_t& semaphore, std::uint64_t until_ns) {
+  const timespec until{static_cast<time_t>(until_ns / 1'000'000'000u),
+                       static_cast<long>(until_ns % 1'000'000'000u)};
+  while (::sem_clockwait(&semaphore, CLOCK_MONOTONIC, &until) != 0 && errno == EINTR) {
+  }
 }
 
 // Returns the number that a launcher of MPI has set, or -1.
@@ -67,6 +71,7 @@ std::size_t padded(std::size_t bytes) { return (bytes + 7) / 8 * 8; }
 Recorder::Recorder(std::string folder, bool with_times, bool forked)
     : times(with_times), folder_(std::move(folder)), forked_(forked) {
   ::sem_init(&wake_, 0, 0);
+  ::sem_init(&written_, 0, 0);
   ::pthread_key_create(&key_, [](void* state) {
     static_cast<ThreadState*>(state)->ended.store(true, std::memory_order_release);
     current = {};
@@ -149,15 +154,19 @@ void Recorder::start() {
   sigset_t all, before;
   ::sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  pthread_t writer{};
   has_writer_ = ::pthread_create(
-                    &writer_, nullptr,
+                    &writer, nullptr,
                     [](void* self) -> void* {
                       static_cast<Recorder*>(self)->write();
                       return nullptr;
                     },
                     this) == 0;
   ::pthread_sigmask(SIG_SETMASK, &before, nullptr);
-  if (!has_writer_) stopped_ = true;  // each call writes for itself
+  if (has_writer_)
+    ::pthread_detach(writer);
+  else
+    stopped_ = true;  // each call writes for itself
 }
 
 void Recorder::write() {
@@ -178,18 +187,16 @@ void Recorder::write() {
       collector_.write_cost(read_clock(CLOCK_THREAD_CPUTIME_ID));
       next_cost = now + kCostPeriod;
     }
-    const timespec until = moment(now + pause);
-    while (!last && ::sem_clockwait(&wake_, CLOCK_MONOTONIC, &until) != 0 && errno == EINTR) {
-    }
+    if (!last) wait_for(wake_, now + pause);
   }
+  ::sem_post(&written_);
 }
 
 void Recorder::stop() {
   if (stopping_.exchange(true)) return;
   if (has_writer_) {
     ::sem_post(&wake_);
-    const timespec until = moment(now_ns() + kExitPatience);  // it may be stuck in a driver
-    ::pthread_clockjoin_np(writer_, nullptr, CLOCK_MONOTONIC, &until);
+    wait_for(written_, now_ns() + kExitPatience);  // it may be stuck in a driver
   }
   stopped_ = true;
   Exit exit{};

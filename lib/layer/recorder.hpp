@@ -86,9 +86,8 @@ class Recorder {
 
   pthread_key_t key_;  // its destructor tells that a thread has ended
   std::once_flag started_;
-  pthread_t writer_{};
   bool has_writer_ = false;
-  sem_t wake_;
+  sem_t wake_, written_;  // for the writer; by it, when it ends
   std::atomic<bool> stopping_{false}, stopped_{false};
   std::atomic<bool> woken_{false};
 };

@@ -1,4 +1,4 @@
-// A buffer of bytes from one thread of the program to whoever empties it.
+// A buffer of bytes from one thread of the program to the collector.
 #pragma once
 
 #include <atomic>
