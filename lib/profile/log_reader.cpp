@@ -377,6 +377,13 @@ Nanos host_time(std::uint64_t ns, Nanos later) {
   return std::clamp(saturating_add(time, later), -kFarthest, kFarthest);
 }
 
+// Bounds of a device's clock.
+struct Probes {
+  std::vector<ClockProbe> sure;
+  // From stamps of the moment when a command was enqueued, which most drivers take in the call.
+  std::vector<ClockProbe> queued;
+};
+
 // Turns the log of one process into a part of the record.
 class ProcessReader {
  public:
@@ -397,10 +404,10 @@ class ProcessReader {
   }
 
   // Adds bounds of the clocks of its devices.
-  void add_probes(std::vector<std::vector<ClockProbe>>& probes) const {
+  void add_probes(std::vector<Probes>& probes) const {
     for (const raw::ClockSample& sample : log_.clock_samples)
       if (const auto device = devices_.find(sample.device); device != devices_.end())
-        probes[device->second].push_back(
+        probes[device->second].sure.push_back(
             {host(sample.before_ns), host(sample.after_ns), sample.device_ns, sample.device_ns});
     std::vector<Nanos> seen(record_.commands.size(), Nanos::max());
     for (const HostCall& call : record_.calls)
@@ -409,9 +416,13 @@ class ProcessReader {
     for (const Stamped& stamped : stamped_) {
       const Nanos by = std::min(seen[stamped.command], stamped.seen);
       const ProgramCommand& command = record_.commands[stamped.command];
+      const HostCall& call = record_.calls[command.call];
+      const raw::Times& times = stamped.times;
+      Probes& of_device = probes[command.device.value];
       if (by > Nanos{} && by < Nanos::max())
-        probes[command.device.value].push_back(
-            {record_.calls[command.call].begin, by, stamped.times.start, stamped.times.end});
+        of_device.sure.push_back({call.begin, by, times.start, times.end});
+      if (times.queued > 0 && times.queued <= times.start)
+        of_device.queued.push_back({call.begin, call.end, times.queued, times.queued});
     }
   }
 
@@ -673,7 +684,7 @@ class ProcessReader {
 };
 
 // Fits a device's clock from bounds at the beginning and at the end.
-ClockMap clock_of(std::vector<ClockProbe> probes) {
+ClockMap fit_ends(std::vector<ClockProbe> probes) {
   constexpr Nanos kDriftShows = std::chrono::seconds(1);
   constexpr std::int64_t kParts = 8;
   if (probes.empty()) return {};
@@ -690,6 +701,19 @@ ClockMap clock_of(std::vector<ClockProbe> probes) {
   });
   return fit_clock(std::span(probes).first(static_cast<std::size_t>(begun - probes.begin())),
                    std::span(probes).subspan(static_cast<std::size_t>(ending - probes.begin())));
+}
+
+// Fits a device's clock. Uses stamps of enqueuing if they agree with the sure bounds and make the
+// clock better known.
+ClockMap clock_of(const Probes& probes) {
+  const ClockMap sure = fit_ends(probes.sure);
+  std::vector<ClockProbe> all = probes.sure;
+  all.insert(all.end(), probes.queued.begin(), probes.queued.end());
+  const ClockMap closer = fit_ends(std::move(all));
+  if (probes.sure.empty() || probes.queued.empty()) return closer;
+  const Nanos apart = std::chrono::abs(
+      saturating_subtract(closer.to_host(sure.reference_device), sure.reference_host));
+  return closer.uncertainty < sure.uncertainty && apart <= sure.uncertainty ? closer : sure;
 }
 
 // Times further than this from the first command, 116 days, which only a broken clock gives, are
@@ -770,10 +794,9 @@ ProgramRecord program_of(std::span<const CommandLog> logs) {
     started = std::min(started, host_time(log.process.start_ns, later));
   }
   if (readers.empty()) return record;
-  std::vector<std::vector<ClockProbe>> probes(record.devices.size());
+  std::vector<Probes> probes(record.devices.size());
   for (const ProcessReader& reader : readers) reader.add_probes(probes);
-  for (std::size_t d = 0; d < probes.size(); ++d)
-    record.devices[d].clock = clock_of(std::move(probes[d]));
+  for (std::size_t d = 0; d < probes.size(); ++d) record.devices[d].clock = clock_of(probes[d]);
   for (ProcessReader& reader : readers) reader.set_times();
   begin_at_first_command(record, started);
   sort_calls(record);
