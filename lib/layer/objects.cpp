@@ -271,7 +271,8 @@ void forget(const void* handle, Object& object) {
   released.id = object.id;
   released.time_ns = now_ns();
   own.push(Kind::released, released);
-  own.handles.erase(handle);
+  // A queue stays known: events that the program keeps may still be asked for their times.
+  if (object.kind != Kind::queue) own.handles.erase(handle);
 }
 
 }  // namespace mgpu::layer

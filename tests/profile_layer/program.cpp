@@ -149,9 +149,18 @@ void queue_facts(Report& report, const Place& place, cl_mem buffer) {
     clReleaseKernel(kernel);
     report.line("queue without event ",
                 references(clGetCommandQueueInfo, queue, CL_QUEUE_REFERENCE_COUNT));
+    cl_event late = nullptr;
+    clEnqueueMarkerWithWaitList(queue, 0, nullptr, &late);
+    clFinish(queue);
     clRetainCommandQueue(queue);
     clReleaseCommandQueue(queue);
     report.noted("release", clReleaseCommandQueue(queue));
+    report.noted(
+        "stamp of a released queue's command",
+        clGetEventProfilingInfo(late, CL_PROFILING_COMMAND_END, sizeof stamp, &stamp, nullptr));
+    clReleaseEvent(late);
+    report.line("context without queue ",
+                references(clGetContextInfo, place.context, CL_CONTEXT_REFERENCE_COUNT));
   }
   cl_command_queue old_form = make_queue(place, place.devices[0], 0);
   ask<cl_command_queue_properties>(report, "properties", clGetCommandQueueInfo, old_form,
@@ -362,7 +371,18 @@ void work(const Place& place, cl_command_queue queue, int count) {
   clFlush(queue);
 }
 
+// Uses OpenCL when the process exits.
+struct AtExit {
+  ~AtExit() {
+    if (queue == nullptr) return;
+    clEnqueueMarkerWithWaitList(queue, 0, nullptr, nullptr);
+    clFinish(queue);
+  }
+  cl_command_queue queue = nullptr;
+};
+
 int end(std::string_view how) {
+  static AtExit at_exit;  // before the first call, so that it is destroyed late
   const Place place(1);
   work(place, make_queue(place, place.devices[0], 0), 10);
   std::printf("the end: %s\n", std::string(how).c_str());
@@ -376,6 +396,7 @@ int end(std::string_view how) {
     clEnqueueMarkerWithWaitList(make_queue(place, place.devices[0], 0), 1, &gate, nullptr);
     return 5;
   }
+  if (how == "late") at_exit.queue = make_queue(place, place.devices[0], 0);
   return 6;
 }
 
