@@ -179,7 +179,12 @@ class ProgramReplay {
         ends_(record.calls.size()),
         commands_(record.commands.size()),
         last_on_(record.devices.size()),
-        engines_(record.queues.size()) {}
+        engines_(record.queues.size()) {
+    if (change.at_once.empty()) return;
+    at_once_calls_.resize(record.calls.size());
+    for (std::size_t k = 0; k < record.commands.size(); ++k)
+      if (change.at_once[k]) at_once_calls_[record.commands[k].call] = true;
+  }
 
   Nanos makespan() {
     for (const Step& step : steps_.all()) {
@@ -234,7 +239,7 @@ class ProgramReplay {
 
   // Tells whether the command that a call enqueued begins at once.
   bool is_at_once(std::uint32_t call) const {
-    return at_once_calls_.size() > call && at_once_calls_[call];
+    return !at_once_calls_.empty() && at_once_calls_[call];
   }
 
   void run(std::uint32_t index) {
@@ -251,10 +256,6 @@ class ProgramReplay {
     if (!c.marker && engine.recorded <= c.started) device.wait_for(engine);
 
     const bool at_once = !change_.at_once.empty() && change_.at_once[index];
-    if (at_once) {
-      if (at_once_calls_.empty()) at_once_calls_.resize(record_.calls.size());
-      at_once_calls_[c.call] = true;
-    }
     const auto gap_after = [&](const ReplayMoment& ready, bool last) {
       const Nanos gap = c.started - ready.recorded;
       return saturating_add(ready.replayed, last && !at_once ? gap : std::min(gap, Nanos{}));

@@ -28,7 +28,8 @@ SEEDED = {
     "idle-at-end": (["count=8"], "perfect_balance", "shares 50 to 50"),
 }
 TRIES = 6  # other programs may use the cores
-SUITES = [suite for suite in SHAPES if suite != "pinn"] if binary.THOROUGH else ["merkle", "matrix"]
+# Without msm and pinn, which time groups of kernels as one.
+SUITES = [suite for suite in SHAPES if suite not in ("msm", "pinn")] if binary.THOROUGH else ["merkle", "matrix"]
 
 
 def length_of_union(intervals):
@@ -172,7 +173,7 @@ class Profile(Case):
             command = dict(zip(profile["timeline"]["columns"]["commands"], row))
             ours.setdefault(ids[command["device"]], []).append(command)
         timeline = run["timeline"]
-        bound, busy, offsets, grouped = 0, [], [], False
+        bound, busy, offsets = 0, [], []
         theirs = {device: [] for device in run["devices"]}
         for row in timeline["commands"]:
             command = dict(zip(timeline["columns"]["commands"], row))
@@ -183,16 +184,13 @@ class Profile(Case):
             if not sought:
                 continue
             bound = max(bound, timeline["uncertainty_ns"][index] + profile["timeline"]["uncertainty_ns"][ids.index(device)])
-            places = [place for start in range(len(ours[device])) if (place := match(ours[device], start, sought)) is not None]
+            places = [offset for start in range(len(ours[device])) if (offset := match(ours[device], start, sought)) is not None]
             self.assertGreater(len(places), 0, f"{run['case']}: {device}: its commands are not in the profile")
-            offsets.append([offset for offset, _ in places])
-            grouped |= any(of_group for _, of_group in places)
+            offsets.append(places)
         # Commands of all devices lie where they do by one offset between the two clocks of hosts.
         chosen = min((max(abs(offset - first) for offset in nearest), first) for first in offsets[0]
                      for nearest in [[min(places, key=lambda o: abs(o - first)) for places in offsets]])
         self.assertLessEqual(chosen[0], 2 * bound + 100, run["case"])
-        if grouped:  # a run counts the time between kernels of a group as theirs
-            return
         shift = chosen[1]
         for device, figures in zip(run["devices"], run["per_device"]):
             if not theirs[device]:
@@ -212,25 +210,20 @@ class Profile(Case):
 
 
 def match(commands, start, sought):
-    """Returns the begin of the commands from `start` on, relative to those sought, if they are these: of the same kinds, and as long; and whether one
-    of them is a group of kernels that the run timed as one. The profile may have commands between them that a run does not count, such as fills.
-    None: they are others."""
-    at, offset, grouped = start, None, False
+    """Returns the begin of the commands from `start` on, relative to those sought, if they are these: of the same kinds, and as long. The profile may
+    have commands between them that a run does not count, such as fills. None: they are others."""
+    at, offset = start, None
     for command in sought:
         length = command["ended_ns"] - command["started_ns"]
-        near = 1 if command is sought[0] else 4
-        pairs = [(first, first + more) for most in (0, 7) for first in range(at, at + near) for more in range(most + 1) if first + more < len(commands)]
-        found = next(((first, last) for first, last in pairs
-                      if commands[first]["kind"] == command["kind"] or command["kind"] == "exchange"
-                      if abs(commands[last]["ended_ns"] - commands[first]["started_ns"] - length) <= 2 + length // 1000), None)  # clocks drift by less
+        found = next((k for k in range(at, min(at + (1 if command is sought[0] else 4), len(commands)))
+                      if (commands[k]["kind"] == command["kind"] or command["kind"] == "exchange")
+                      and abs(commands[k]["ended_ns"] - commands[k]["started_ns"] - length) <= 2 + length // 1000), None)  # clocks drift by less
         if found is None:
             return None
-        first, last = found
-        grouped |= last > first
-        at = last + 1
+        at = found + 1
         if offset is None:
-            offset = commands[first]["started_ns"] - command["started_ns"]
-    return offset, grouped
+            offset = commands[found]["started_ns"] - command["started_ns"]
+    return offset
 
 
 if __name__ == "__main__":

@@ -163,6 +163,15 @@ TEST_CASE("tiny kernels: launches; a kernel that is launched first may be built 
   CHECK(find_costs(program.record()).held_back_by == "free_builds");
 }
 
+TEST_CASE("tiny kernels: enqueuing them may take longer than running them") {
+  ProgramBuilder program(1);
+  for (int k = 0; k < 100; ++k)
+    program.kernel(0, 1000 * k, 1000 * k + 1000, 1000 * k + 1100, 1000 * k + 1200);
+  const ProgramCosts costs = find_costs(program.record());
+  CHECK(costs.held_back_by == "free_launches");
+  CHECK(time_without(costs, "free_launches") == Nanos{100 * 100});
+}
+
 TEST_CASE("host work: a thread computes while devices have nothing to do") {
   ProgramBuilder program(1);
   for (int k = 0; k < 10; ++k) {
