@@ -60,6 +60,7 @@ class Tree {
     add_plan();
     add_simulate();
     add_trace();
+    add_profile();
     add_list();
     add_schema();
     add_init();
@@ -316,6 +317,34 @@ class Tree {
     add(sub, {"trace", 0, OptionSpec::Kind::value, "FILE", "", "", 0, OptionField(), "output"});
   }
 
+  void add_profile() {
+    CLI::App* sub =
+        command("profile", "Run any OpenCL program, and say what holds it back and what would help",
+                kProfileFooter);
+    add_arguments(sub, "PROGRAM", "After --: the program and its arguments", false);
+    add(sub, {"result", 'o', OptionSpec::Kind::value, "FILE",
+              "Save the profile as JSON (mgpu-bench schema profile); compressed if the name ends "
+              "in .gz; - is standard output, after the program has ended (default: "
+              "mgpu-bench-profile.json)",
+              ""});
+    add(sub, {"trace", 0, OptionSpec::Kind::value, "FILE",
+              "Write a Chrome trace: what each device and each thread of the program did", ""});
+    add(sub, {"kernels", 0, OptionSpec::Kind::value, "REGEX",
+              "List only kernels whose name has a match of this (default: all)", ""});
+    add(sub, {"from", 0, OptionSpec::Kind::value, "TIME",
+              "Report the part that begins so long after the program's first command: 2s "
+              "(default: 0s)",
+              ""});
+    add(sub, {"for", 0, OptionSpec::Kind::value, "TIME",
+              "Report a part of this length: 500ms (default: to the end)", ""});
+    add(sub, {"check-overhead", 0, OptionSpec::Kind::flag, "",
+              "Run the program once more without the layer, with nothing on standard input and "
+              "its output discarded, and compare the times",
+              ""});
+    add(sub, {"quiet", 'q', OptionSpec::Kind::flag, "",
+              "Print no report on standard error, only save it", ""});
+  }
+
   void add_schema() {
     CLI::App* sub = command("schema", "Print the JSON Schema of a file or of what --json prints",
                             "Example:\n  mgpu-bench schema result\n");
@@ -486,6 +515,16 @@ namespace {
 // takes what follows for arguments.
 constexpr const char* kMark = "\x1f--";
 
+// Removes and returns the words after the first "--" of profile, which are the program's own.
+std::vector<std::string> take_program(std::vector<std::string>& words) {
+  if (words.empty() || words.front() != "profile") return {};
+  const auto mark = std::find(words.begin(), words.end(), "--");
+  if (mark == words.end()) return {};
+  std::vector<std::string> program(mark + 1, words.end());
+  words.erase(mark, words.end());
+  return program;
+}
+
 void mark_sides(std::vector<std::string>& words) {
   const auto interleaves = [](const std::string& word) { return word.starts_with("--interleave"); };
   if (words.empty() || words.front() != "compare" ||
@@ -508,6 +547,7 @@ Invocation parse_command_line(std::span<const std::string> argv, std::span<const
   CLI::App& app = tree.app();
   Invocation invocation;
   std::vector<std::string> words(argv.begin() + (argv.empty() ? 0 : 1), argv.end());
+  const std::vector<std::string> program = take_program(words);
   mark_sides(words);
   refuse_unknown_command(app, words, suites);
   refuse_long_names_behind_one_dash(app, words);
@@ -536,6 +576,7 @@ Invocation parse_command_line(std::span<const std::string> argv, std::span<const
   invocation.command = sub.get_name();
   take_flags(tree, sub, invocation);
   auto& arguments = invocation.arguments;
+  arguments.insert(arguments.end(), program.begin(), program.end());
   if (const auto mark = std::find(arguments.begin(), arguments.end(), kMark);
       mark != arguments.end()) {
     invocation.after_mark = static_cast<std::size_t>(arguments.end() - mark) - 1;

@@ -162,6 +162,18 @@ inline constexpr const char* kHistoryFooter =
     "  mgpu-bench history exclude perf 1b4f0e9 --reason 'other jobs ran, says Ada'\n"
     "  mgpu-bench history ack perf 1b4f0e9 --reason 'slower, but exact, says Ada'\n";
 
+inline constexpr const char* kProfileFooter =
+    "The report is printed on standard error, after the program has ended; its standard streams "
+    "and signals are its own. The exit code is the program's, 128 + N if signal N killed it; 125 "
+    "if profile fails itself, 126 if the program cannot be executed, 127 if it is not found.\n"
+    "\n"
+    "Examples:\n"
+    "  mgpu-bench profile -- ./program --its-option\n"
+    "  mgpu-bench profile -o p.json --trace p.trace.json -- python3 script.py\n"
+    "  mpirun -n 4 mgpu-bench profile -o p.json -- ./program     one report of all ranks\n"
+    "  mgpu-bench report p.json                                  the report again\n"
+    "  mgpu-bench compare p.json q.json                          two profiles\n";
+
 inline constexpr const char* kTrendFooter =
     "Examples:\n"
     "  mgpu-bench trend perf                                     exit code 3 for a worsening that "

@@ -22,6 +22,7 @@
 #include "lib/exec/wall_clock.hpp"
 #include "lib/report/comparison_exports.hpp"
 #include "lib/report/comparison_text.hpp"
+#include "lib/report/profile_report.hpp"
 #include "lib/report/record_json.hpp"
 
 namespace mgpu {
@@ -80,7 +81,7 @@ void keep_sizes(ChildProgram& child, const std::vector<std::string>& words,
   child.options.insert(child.options.end(), {kSizesOf, result.string()});
 }
 
-std::string in_words(const std::vector<std::uint64_t>& sizes) {
+std::string sizes_in_words(const std::vector<std::uint64_t>& sizes) {
   std::string text;
   for (const std::uint64_t size : sizes) text += (text.empty() ? "" : ",") + format_count(size);
   return text;
@@ -102,7 +103,7 @@ Report run_with_sizes(ChildProgram& child, const std::vector<std::string>& words
   child.options.erase(option, child.options.end());
   const auto alike = [&](const auto& suite) { return suite.second == sizes.begin()->second; };
   if (!sizes.empty() && std::all_of(sizes.begin(), sizes.end(), alike))
-    child.options.insert(child.options.end(), {"--size", in_words(sizes.begin()->second)});
+    child.options.insert(child.options.end(), {"--size", sizes_in_words(sizes.begin()->second)});
   return run_child(child, words);
 }
 
@@ -120,7 +121,8 @@ void refuse_other_sizes(const KnownSizes& base, const KnownSizes& fresh) {
         fmt::format(
             "--interleave: the size of {} is {} in BASE and {} in NEW; name one suite and its size "
             "in --with, as in --with '{} --size {}'",
-            suite, in_words(sizes), in_words(other->second), suite, in_words(sizes)));
+            suite, sizes_in_words(sizes), sizes_in_words(other->second), suite,
+            sizes_in_words(sizes)));
   }
 }
 
@@ -328,8 +330,30 @@ ExitCode compare(const Context& context) {
 
 }  // namespace
 
+namespace {
+
+// Shows what changed between two profiles; none: they are no profiles. Two single runs are no
+// measurement, so that there is no verdict.
+std::optional<ExitCode> compare_profiles(const Context& context) {
+  const Settings& settings = context.invocation.settings;
+  const std::vector<std::string>& files = context.invocation.arguments;
+  if (settings.has("interleave") || files.size() != 2) return std::nullopt;
+  const bool base = is_profile(files[0]), fresh = is_profile(files[1]);
+  if (!base && !fresh) return std::nullopt;
+  if (!base || !fresh)
+    throw Error(ErrorKind::input,
+                fmt::format("{}: is no profile, but {} is; expected: two profiles or two results",
+                            files[base ? 1 : 0], files[base ? 0 : 1]));
+  const TableStyle style = table_style(settings, context.environment, comparison_column_names());
+  print(profile_comparison(read_profile(files[0]), read_profile(files[1]), style));
+  return ExitCode::ok;
+}
+
+}  // namespace
+
 ExitCode cmd_compare(const Context& context) {
   try {
+    if (const auto code = compare_profiles(context)) return *code;
     return compare(context);
   } catch (const Error&) {
     if (stop_signal() == 0) throw;

@@ -7,9 +7,31 @@
 #include "lib/base/error.hpp"
 #include "lib/report/case_selection.hpp"
 #include "lib/report/exports.hpp"
+#include "lib/report/profile_report.hpp"
 #include "lib/report/record_json.hpp"
 
 namespace mgpu {
+
+namespace {
+
+ExitCode report_saved_profile(const std::string& file, bool json, const TableStyle& style,
+                              const std::vector<ExportFile>& exports,
+                              const std::vector<Requirement>& requirements) {
+  if (!exports.empty() || !requirements.empty())
+    throw Error(ErrorKind::usage,
+                file +
+                    ": is a profile, which has no cases for --export and --require; expected: "
+                    "a result of run or links");
+  const ProfileReport report = read_profile(file);
+  if (json) {
+    print_json(profile_json(report));
+  } else {
+    print(profile_text(report, style));
+  }
+  return ExitCode::ok;
+}
+
+}  // namespace
 
 ExitCode cmd_report(const Context& context) {
   const Settings& settings = context.invocation.settings;
@@ -21,6 +43,7 @@ ExitCode cmd_report(const Context& context) {
   const bool json = settings.is_on("json");
   refuse_two_on_standard_output(json, outputs);
   const std::string file = context.invocation.arguments.at(0);
+  if (is_profile(file)) return report_saved_profile(file, json, style, exports, requirements);
   Report report = read_report(file);
   const bool contradicts_itself = warn_of_contradictions(file, report);
   if (const Given* where = settings.find("where")) select_cases(where->from, where->value, report);

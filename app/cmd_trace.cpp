@@ -3,6 +3,7 @@
 #include "app/terminal.hpp"
 #include "lib/base/error.hpp"
 #include "lib/base/output_file.hpp"
+#include "lib/report/profile_report.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/trace_writer.hpp"
 
@@ -13,6 +14,15 @@ ExitCode cmd_trace(const Context& context) {
   const Given* output = settings.find("output");
   OutputFiles outputs;
   if (output != nullptr) outputs.add(output->value);
+  const auto write = [&](const std::string& trace) {
+    if (output != nullptr) {
+      outputs.at(output->value).write(trace);
+    } else {
+      print_json(trace);
+    }
+    return ExitCode::ok;
+  };
+  if (is_profile(file)) return write(profile_trace(read_profile(file)));
   const Report report = read_report(file);
   if (is_links(report))
     throw Error(
@@ -22,13 +32,7 @@ ExitCode cmd_trace(const Context& context) {
     throw Error(ErrorKind::input, file +
                                       ": the file holds no timeline (--no-timeline); expected: a "
                                       "result of run without that option");
-  const std::string trace = to_chrome_trace(report);
-  if (output != nullptr) {
-    outputs.at(output->value).write(trace);
-  } else {
-    print_json(trace);
-  }
-  return ExitCode::ok;
+  return write(to_chrome_trace(report));
 }
 
 }  // namespace mgpu

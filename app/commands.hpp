@@ -38,6 +38,7 @@ ExitCode cmd_gate(const Context& context);
 ExitCode cmd_merge(const Context& context);
 ExitCode cmd_history(const Context& context);
 ExitCode cmd_trend(const Context& context);
+ExitCode cmd_profile(const Context& context);
 ExitCode cmd_trace(const Context& context);
 ExitCode cmd_schema(const Context& context);
 ExitCode cmd_completion(const Context& context);

@@ -25,6 +25,7 @@ ExitCode run_command(const Context& context) {
   if (command == "merge") return cmd_merge(context);
   if (command == "history") return cmd_history(context);
   if (command == "trend") return cmd_trend(context);
+  if (command == "profile") return cmd_profile(context);
   if (command == "trace") return cmd_trace(context);
   if (command == "schema") return cmd_schema(context);
   if (command == "completion") return cmd_completion(context);
@@ -33,17 +34,17 @@ ExitCode run_command(const Context& context) {
   throw Error(ErrorKind::internal, "a command without code: " + command);
 }
 
-int exit_code_of(const std::function<ExitCode()>& work) {
+int exit_code_of(const std::function<ExitCode()>& work, std::optional<ExitCode> failed) {
   try {
     return static_cast<int>(work());
   } catch (const Error& error) {
     const bool stopped = stop_signal() != 0;
     print_error(stopped ? "interrupted" : fmt::format("error: {}", error.what()));
-    return static_cast<int>(stopped ? stop_code() : exit_code(error.kind()));
+    return static_cast<int>(stopped ? stop_code() : failed.value_or(exit_code(error.kind())));
   } catch (const std::exception& error) {
     print_error(fmt::format("internal error: {}", error.what()));
   }
-  return static_cast<int>(ExitCode::internal);
+  return static_cast<int>(failed.value_or(ExitCode::internal));
 }
 
 }  // namespace mgpu

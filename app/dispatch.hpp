@@ -3,6 +3,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 
 #include "app/commands.hpp"
 
@@ -12,7 +13,7 @@ namespace mgpu {
 ExitCode run_command(const Context& context);
 
 // Runs `work` and returns its exit code. Every exception ends here: its error is printed, and its
-// exit code is returned.
-int exit_code_of(const std::function<ExitCode()>& work);
+// exit code is returned, or `failed` if that is given.
+int exit_code_of(const std::function<ExitCode()>& work, std::optional<ExitCode> failed = {});
 
 }  // namespace mgpu

@@ -20,6 +20,7 @@ enum class ExitCode : int {
   unverified = 6,    // a result was wrong
   no_device = 7,
   too_few_devices = 77,  // CTest's SKIP_RETURN_CODE and Automake's skip
+  profiler = 125,        // profile failed itself, as env does
   hung_up = 129,         // 128 + SIGHUP
   interrupted = 130,     // 128 + SIGINT
   terminated = 143,      // 128 + SIGTERM

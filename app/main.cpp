@@ -28,10 +28,16 @@ WaitLimits wait_limits(const Settings& settings) {
   return limits;
 }
 
+bool is_profile_command(const std::vector<std::string>& argv) {
+  return argv.size() > 1 && argv[1] == "profile";
+}
+
 // Runs the command of rank 0 or of a lone process. `cluster`: set on rank 0 of several ranks, which
 // leave together once the exit code is known.
 ExitCode run_main(const std::vector<std::string>& argv, std::unique_ptr<Cluster>& cluster) {
-  pin_pocl_threads();
+  // The variables of the program that `profile` runs are its own, and so are its ranks.
+  const bool profiles = is_profile_command(argv);
+  if (!profiles) pin_pocl_threads();
   const Environment environment = Environment::of_process();
   const std::string git = mgpu_git_version();
   const std::string version =
@@ -43,7 +49,7 @@ ExitCode run_main(const std::vector<std::string>& argv, std::unique_ptr<Cluster>
     return parse_command_line(argv, all_suites(), environment,
                               fmt::format("{}\nresult schema {}\n", version, kResultSchemaVersion));
   };
-  const std::optional<Launch> launch = launch_of(environment);
+  const std::optional<Launch> launch = profiles ? std::nullopt : launch_of(environment);
   if (launch && launch->rank > 0) {
     std::string command;
     try {
@@ -74,7 +80,9 @@ ExitCode run_main(const std::vector<std::string>& argv, std::unique_ptr<Cluster>
 
 int guarded_main(const std::vector<std::string>& argv) {
   std::unique_ptr<Cluster> cluster;
-  const int code = exit_code_of([&] { return run_main(argv, cluster); });
+  const int code =
+      exit_code_of([&] { return run_main(argv, cluster); },
+                   is_profile_command(argv) ? std::optional(ExitCode::profiler) : std::nullopt);
   std::fflush(nullptr);
   if (cluster) cluster->leave(code);
   static_cast<void>(cluster.release());  // its thread may be inside a call that does not return

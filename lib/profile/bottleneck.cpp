@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "lib/profile/metrics.hpp"
+#include "lib/profile/replay_moment.hpp"
 
 namespace mgpu {
 
@@ -39,26 +40,17 @@ bool is_worth_naming(Nanos saved, const Timeline& timeline) {
   return saved * 100 >= timeline.makespan;
 }
 
-// A point in time, as recorded and as replayed.
-struct Moment {
-  Nanos recorded{}, replayed{};
-  void wait_for(const Moment& other) {
-    recorded = std::max(recorded, other.recorded);
-    replayed = std::max(replayed, other.replayed);
-  }
-};
-
 // Latest end so far of each stage (upload, compute, download) of one slice, of prepare, collect or
 // merge, or of a whole device.
 struct Stages {
-  std::array<Moment, 3> end;
-  void wait_below(std::size_t stage, Moment& m) const {
+  std::array<ReplayMoment, 3> end;
+  void wait_below(std::size_t stage, ReplayMoment& m) const {
     for (std::size_t s = 0; s < stage; ++s) m.wait_for(end[s]);
   }
 };
 
 struct ReplayedDevice {
-  std::array<Moment, 3> queue;  // end of the last command of each queue
+  std::array<ReplayMoment, 3> queue;  // end of the last command of each queue
   // Stages by slice number or kPrepare, kCollect, kMerge.
   std::unordered_map<std::int32_t, Stages> slices;
   Stages all;
@@ -84,11 +76,11 @@ class Replay {
   }
 
   Nanos makespan() {
-    Moment last;  // last command of all devices; the merge waits for it
-    for (const Command* c : working_) last.wait_for(play(*c, Moment{}));
-    const Moment merge_begin{timeline_.merge_begin,
-                             last.replayed + (timeline_.merge_begin - last.recorded)};
-    Moment work = merge_begin;
+    ReplayMoment last;  // last command of all devices; the merge waits for it
+    for (const Command* c : working_) last.wait_for(play(*c, ReplayMoment{}));
+    const ReplayMoment merge_begin{timeline_.merge_begin,
+                                   last.replayed + (timeline_.merge_begin - last.recorded)};
+    ReplayMoment work = merge_begin;
     for (const Command* c : merging_) work.wait_for(play(*c, merge_begin));
     const Nanos merge_end =
         free_.merge ? merge_begin.replayed : work.replayed + (timeline_.merge_end - work.recorded);
@@ -97,10 +89,10 @@ class Replay {
 
  private:
   // Replays one command; `floor` is what it waits for beyond its own device. Returns its end.
-  Moment play(const Command& c, const Moment& floor) {
+  ReplayMoment play(const Command& c, const ReplayMoment& floor) {
     ReplayedDevice& device = devices_[c.device.value];
     const std::size_t stage = stage_of(c.kind);
-    Moment ready = floor;
+    ReplayMoment ready = floor;
     ready.wait_for(device.queue[stage]);
     wait_for_slices(device, c.slice, stage, ready);
 
@@ -112,7 +104,7 @@ class Replay {
     if (free_.exchange && c.kind == CommandKind::exchange) gap = length = Nanos{};
     if (c.kind == CommandKind::compute && !free_.slowdown.empty())
       length = from_seconds(seconds(length) / free_.slowdown[c.device.value]);
-    const Moment end{c.ended, ready.replayed + gap + length};
+    const ReplayMoment end{c.ended, ready.replayed + gap + length};
     device.queue[stage] = end;
     device.slices[c.slice].end[stage].wait_for(end);
     device.all.end[stage].wait_for(end);
@@ -120,7 +112,7 @@ class Replay {
   }
 
   static void wait_for_slices(const ReplayedDevice& device, std::int32_t slice, std::size_t stage,
-                              Moment& ready) {
+                              ReplayMoment& ready) {
     const auto wait_for = [&](std::int32_t number, std::size_t below) {
       if (const auto found = device.slices.find(number); found != device.slices.end())
         found->second.wait_below(below, ready);

@@ -11,6 +11,7 @@
 #include "lib/base/text_file.hpp"
 #include "lib/report/json_build.hpp"
 #include "lib/report/json_reader.hpp"
+#include "lib/report/profile_report.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/scenario_json.hpp"
 
@@ -130,6 +131,16 @@ Report report_from_json(nlohmann::ordered_json json) { return read_report_value(
 Report read_report(const std::filesystem::path& file) {
   return read_json_file(file, "a result file", [](nlohmann::ordered_json json) {
     return report_from_json(std::move(json));
+  });
+}
+
+ProfileReport profile_from_json(nlohmann::ordered_json json) {
+  return read_profile_value(JsonReader(json));
+}
+
+ProfileReport read_profile(const std::filesystem::path& file) {
+  return read_json_file(file, "a profile", [](nlohmann::ordered_json json) {
+    return profile_from_json(std::move(json));
   });
 }
 

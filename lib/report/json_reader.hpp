@@ -115,9 +115,11 @@ class JsonReader {
   std::string path_;
 };
 
-// Defined in record_json.cpp and scenario_json.cpp.
+// Defined in record_json.cpp, profile_fields.cpp and scenario_json.cpp.
+struct ProfileReport;
 struct Report;
 struct Scenario;
+ProfileReport read_profile_value(const JsonReader& json);
 Report read_report_value(const JsonReader& json);
 Scenario read_scenario_value(const JsonReader& json);
 

@@ -16,6 +16,10 @@ inline constexpr std::initializer_list<PeerPath> kAllOf<PeerPath> = {
     PeerPath::direct, PeerPath::staged, PeerPath::host};
 
 template <>
+inline constexpr std::initializer_list<CommandKind> kAllOf<CommandKind> = {
+    CommandKind::upload, CommandKind::compute, CommandKind::download, CommandKind::exchange};
+
+template <>
 inline constexpr std::initializer_list<VerifyStatus> kAllOf<VerifyStatus> = {
     VerifyStatus::passed, VerifyStatus::failed, VerifyStatus::off};
 
@@ -77,6 +81,10 @@ template <>
 const Description<Timeline>& description<Timeline>();
 template <>
 const Description<TelemetryFigures>& description<TelemetryFigures>();
+template <>
+const Description<Summary>& description<Summary>();
+template <>
+const Description<ClockMap>& description<ClockMap>();
 
 // Rejects a fault that refers to a missing invalidated sample.
 void check_sample(const JsonReader& json, const Fault& fault, std::size_t invalidated);

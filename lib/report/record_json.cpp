@@ -16,6 +16,7 @@
 #include "lib/report/documents.hpp"
 #include "lib/report/json_build.hpp"
 #include "lib/report/live_event.hpp"
+#include "lib/report/profile_report.hpp"
 #include "lib/report/record_fields.hpp"
 #include "lib/report/scaling_json.hpp"
 #include "lib/report/scenario_json.hpp"
@@ -75,8 +76,8 @@ struct DescribedSchema {
 constexpr DescribedSchema kDescribed[] = {
     {"calibrate", calibrate_schema}, {"compare", comparison_schema}, {"devices", devices_schema},
     {"event", event_schema},         {"list", list_schema},          {"plan", plan_schema},
-    {"result", result_schema},       {"scaling", scaling_schema},    {"scenario", scenario_schema},
-    {"status", status_schema},       {"trend", trend_schema}};
+    {"profile", profile_schema},     {"result", result_schema},      {"scaling", scaling_schema},
+    {"scenario", scenario_schema},   {"status", status_schema},      {"trend", trend_schema}};
 
 }  // namespace
 

@@ -12,9 +12,6 @@
 namespace mgpu {
 
 template <>
-inline constexpr std::initializer_list<CommandKind> kAllOf<CommandKind> = {
-    CommandKind::upload, CommandKind::compute, CommandKind::download, CommandKind::exchange};
-template <>
 inline constexpr std::initializer_list<HostState> kAllOf<HostState> = {
     HostState::in_flight, HostState::sync, HostState::idle, HostState::waking};
 

@@ -35,11 +35,13 @@ std::string us(Nanos t) { return fmt::format("{}.{:03}", t.count() / 1000, t.cou
 
 class TraceText {
  public:
-  explicit TraceText(const Report& report) : report_(report), layout_(lay_out_trace(report)) {}
+  explicit TraceText(const Report& report, const TraceExtras* extras = nullptr)
+      : report_(report), extras_(extras), layout_(lay_out_trace(report)) {}
 
   std::string write() {
     out_ = "{\"traceEvents\":[\n";
     names();
+    if (extras_ != nullptr) tracks();
     for (const Fault& fault : report_.faults) instant(fault, device_of(fault), Nanos{});
     for (std::size_t r = 0; r < report_.runs.size(); ++r) run(r);
     out_ += "\n],\"displayTimeUnit\":\"ns\",\"metadata\":";
@@ -100,6 +102,36 @@ class TraceText {
           pid, tid, us(base_ + at.begin), us(at.length), json_string(name), category, args);
   }
 
+  // Draws tracks that no device has, in processes after those of the devices.
+  void tracks() {
+    std::uint32_t pid = TraceLayout::kRunPid, tid = TraceLayout::kRunTid;
+    for (const TraceDevice& d : layout_.devices) {
+      pid = std::max(pid, d.pid);
+      tid = std::max(tid, d.first_tid.back() + d.lanes.back());
+    }
+    const std::string* process = nullptr;
+    for (const TraceTrack& track : extras_->tracks) {
+      if (track.events.empty()) continue;
+      ++tid;
+      if (process == nullptr || *process != track.process) {
+        process = &track.process;
+        ++pid;
+        name_process(pid, tid, *process, pid);
+      }
+      name_thread(pid, tid, track.thread);
+      Nanos reached{};
+      for (const TraceTrack::Event& event : track.events) {
+        const Nanos begin = std::max(event.begin, reached);
+        reached = std::max(begin, event.end);
+        slice(pid, tid, event.name, "call", {begin, reached - begin}, "");
+      }
+    }
+  }
+
+  std::string title_of(const RunRecord& run) const {
+    return extras_ != nullptr ? extras_->title : traced_name(run);
+  }
+
   void run(std::size_t r) {
     const RunRecord& run = report_.runs[r];
     for (const Fault& fault : run.faults)
@@ -108,7 +140,7 @@ class TraceText {
     const bool ran = sample.timeline != nullptr &&
                      (sample.timeline->makespan > Nanos{} || !sample.timeline->commands.empty());
     if (ran) {  // otherwise the result file says why not
-      whole(sample, traced_name(run), "case",
+      whole(sample, title_of(run), "case",
             fmt::format(R"("status":"{}","sample":{},"makespan_ns":{})", to_string(run.status),
                         run.sample_index, run.timeline.makespan.count()),
             run.devices);
@@ -405,6 +437,7 @@ class TraceText {
   }
 
   const Report& report_;
+  const TraceExtras* extras_;  // null: there are none
   TraceLayout layout_;
   std::string out_;
   bool first_ = true;
@@ -415,6 +448,10 @@ class TraceText {
 }  // namespace
 
 std::string to_chrome_trace(const Report& report) { return TraceText(report).write(); }
+
+std::string to_chrome_trace(const Report& report, const TraceExtras& extras) {
+  return TraceText(report, &extras).write();
+}
 
 // Processes, threads and lanes of a trace. Importers drop or move slices that overlap on one
 // thread, so commands that overlap because of a clock error get a lane of their own.

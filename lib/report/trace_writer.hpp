@@ -21,6 +21,21 @@ namespace mgpu {
 // uncertainty of each device.
 std::string to_chrome_trace(const Report& report);
 
+// What a trace shows besides a report of one case: calls of a program's threads.
+struct TraceTrack {
+  std::string process, thread;  // tracks of one process follow one another
+  struct Event {
+    std::string name;
+    Nanos begin{}, end{};
+  };
+  std::vector<Event> events;  // disjoint, in order
+};
+struct TraceExtras {
+  std::string title;  // of the case
+  std::vector<TraceTrack> tracks;
+};
+std::string to_chrome_trace(const Report& report, const TraceExtras& extras);
+
 // Places the events of a trace: process, thread, and lane of the thread. Internal to lib/report.
 
 // Number of threads in a device's process: the host's worker, uploads, kernels, downloads, and

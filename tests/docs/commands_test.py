@@ -118,6 +118,8 @@ def small(words):
             words += ["--size", ",".join([SIZES[suite], "2^9", "2^8"][:given])]
     if take(words, "--dim") is not None:
         words += ["--dim", "8"]
+    if command == "profile":  # of any program
+        words = [*words[:words.index("--") + 1], "true"]
     if command == "compare" and "--fail-on" not in words:
         words += ["--fail-on", "nothing"]  # of one sample, as below, nothing can be said
     if command == "run":
@@ -235,6 +237,8 @@ def check(words, directive, folder):
         return check_cmake(["cmake", "--target", Path(program).name])
     if program in INSTALLERS:
         return ""
+    if program == "mpirun":
+        return check(words[words.index("mgpu-bench"):], directive, folder)
     return f"{program} is neither known nor checked; extend tests/docs/commands_test.py"
 
 

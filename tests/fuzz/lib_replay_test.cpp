@@ -13,5 +13,7 @@ TEST_CASE("inputs that a fuzzer kept are read or refused by parsers of lib") {
   SUBCASE("values") { fuzz::replay("values", fuzz::values); }
   SUBCASE("npy") { fuzz::replay("npy", fuzz::npy); }
   SUBCASE("gzip") { fuzz::replay("gzip", fuzz::gzip); }
+  SUBCASE("command_log") { fuzz::replay("command_log", fuzz::command_log); }
+  SUBCASE("profile") { fuzz::replay("profile", fuzz::profile); }
   SUBCASE("host") { fuzz::replay("host", fuzz::host); }
 }

@@ -7,12 +7,14 @@
 #include "lib/history/trend.hpp"
 #include "lib/plan/simulator.hpp"
 #include "lib/plan/strategy.hpp"
+#include "lib/profile/log_reader.hpp"
 #include "lib/report/calibration_store.hpp"
 #include "lib/report/comparison.hpp"
 #include "lib/report/comparison_exports.hpp"
 #include "lib/report/comparison_text.hpp"
 #include "lib/report/exports.hpp"
 #include "lib/report/json_file.hpp"
+#include "lib/report/profile_report.hpp"
 #include "lib/report/record_json.hpp"
 #include "lib/report/requirement.hpp"
 #include "lib/report/scenario_json.hpp"
@@ -186,6 +188,30 @@ void calibration(std::string_view input) {
   store.load_suite(device, "work", warnings);
   store.load_noise({&device, 1}, "work", warnings);
   store.load_variant(device, "work", warnings);
+}
+
+void command_log(std::string_view input) {
+  refusing([&] {
+    const CommandLog log = read_command_log(input);
+    const ProfileReport report = analyse_program(program_of({&log, 1}), {});
+    profile_text(report, {});
+    const std::string text = profile_json(report);
+    if (profile_json(profile_from_json(parse_json(text))) != text)
+      throw Error(ErrorKind::internal, "what was written is read as something else");
+    test::check_chrome_trace(profile_trace(report));
+  });
+}
+
+void profile(std::string_view input) {
+  refusing([&] {
+    const ProfileReport report = profile_from_json(parse_json(input));
+    profile_text(report, {});
+    profile_comparison(report, report, {});
+    profile_trace(report);
+    const std::string text = profile_json(report);
+    if (profile_json(profile_from_json(parse_json(text))) != text)
+      throw Error(ErrorKind::internal, "what was written is read as something else");
+  });
 }
 
 }  // namespace mgpu::fuzz

@@ -26,6 +26,8 @@ void values(std::string_view input);       // values of options: the first byte 
 void npy(std::string_view input);          // a NumPy file
 void gzip(std::string_view input);         // a compressed file
 void host(std::string_view input);         // files of /proc and /sys
+void command_log(std::string_view input);  // a log of the profiling layer, up to its report
+void profile(std::string_view input);      // a file of profile
 
 // Targets that need app/ and suites/.
 void config(std::string_view input);  // a --config file, to the request of a run
