@@ -80,7 +80,7 @@ void keep_sizes(ChildProgram& child, const std::vector<std::string>& words,
   child.options.insert(child.options.end(), {kSizesOf, result.string()});
 }
 
-std::string in_words(const std::vector<std::uint64_t>& sizes) {
+std::string sizes_in_words(const std::vector<std::uint64_t>& sizes) {
   std::string text;
   for (const std::uint64_t size : sizes) text += (text.empty() ? "" : ",") + format_count(size);
   return text;
@@ -102,7 +102,7 @@ Report run_with_sizes(ChildProgram& child, const std::vector<std::string>& words
   child.options.erase(option, child.options.end());
   const auto alike = [&](const auto& suite) { return suite.second == sizes.begin()->second; };
   if (!sizes.empty() && std::all_of(sizes.begin(), sizes.end(), alike))
-    child.options.insert(child.options.end(), {"--size", in_words(sizes.begin()->second)});
+    child.options.insert(child.options.end(), {"--size", sizes_in_words(sizes.begin()->second)});
   return run_child(child, words);
 }
 
@@ -120,7 +120,8 @@ void refuse_other_sizes(const KnownSizes& base, const KnownSizes& fresh) {
         fmt::format(
             "--interleave: the size of {} is {} in BASE and {} in NEW; name one suite and its size "
             "in --with, as in --with '{} --size {}'",
-            suite, in_words(sizes), in_words(other->second), suite, in_words(sizes)));
+            suite, sizes_in_words(sizes), sizes_in_words(other->second), suite,
+            sizes_in_words(sizes)));
   }
 }
 

@@ -9,6 +9,7 @@
 
 #include "lib/base/quote.hpp"
 #include "lib/base/text_file.hpp"
+#include "lib/report/check.hpp"
 #include "lib/report/json_build.hpp"
 #include "lib/report/json_reader.hpp"
 #include "lib/report/record_json.hpp"
@@ -130,6 +131,12 @@ Report report_from_json(nlohmann::ordered_json json) { return read_report_value(
 Report read_report(const std::filesystem::path& file) {
   return read_json_file(file, "a result file", [](nlohmann::ordered_json json) {
     return report_from_json(std::move(json));
+  });
+}
+
+CheckDocument read_check(const std::filesystem::path& file) {
+  return read_json_file(file, "a file of check", [](const nlohmann::ordered_json& json) {
+    return read_check_value(JsonReader(json));
   });
 }
 
