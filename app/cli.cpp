@@ -36,6 +36,7 @@ class Tree {
         device_specs_(device_options()),
         calibrate_specs_(calibrate_options(suites)),
         links_specs_(links_options()),
+        check_specs_(check_options()),
         plan_specs_(plan_options(suites)),
         simulate_specs_(simulate_options()),
         report_specs_(report_options()),
@@ -57,6 +58,7 @@ class Tree {
     add_trend();
     add_calibrate();
     add_links();
+    add_check();
     add_plan();
     add_simulate();
     add_trace();
@@ -84,6 +86,7 @@ class Tree {
     if (command == "simulate") return simulate_specs_;
     if (command == "calibrate") return calibrate_specs_;
     if (command == "links") return links_specs_;
+    if (command == "check") return check_specs_;
     return {};
   }
 
@@ -155,6 +158,15 @@ class Tree {
     CLI::App* sub = command("links", "Measure bandwidth and latency between devices; collectives",
                             kLinksFooter);
     for (const OptionSpec& spec : links_specs_) add(sub, spec);
+  }
+
+  void add_check() {
+    CLI::App* sub =
+        command("check", "Say whether devices are as good as their siblings, and compute right",
+                kCheckFooter);
+    add_arguments(sub, "FILE", "With --merge: files of check --save or --json, or results of run",
+                  false);
+    for (const OptionSpec& spec : check_specs_) add(sub, spec);
   }
 
   void add_list() {
@@ -387,8 +399,8 @@ class Tree {
   }
 
   std::span<const SuiteInfo> suites_;
-  std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, links_specs_, plan_specs_,
-      simulate_specs_, report_specs_, compare_specs_, gate_specs_, merge_specs_;
+  std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, links_specs_, check_specs_,
+      plan_specs_, simulate_specs_, report_specs_, compare_specs_, gate_specs_, merge_specs_;
   CLI::App app_{
       "Splits real workloads over several OpenCL devices under many partition strategies, and "
       "measures speed-up, efficiency and "

@@ -123,6 +123,21 @@ inline constexpr const char* kLinksFooter =
     "links.json\n"
     "  mgpu-bench links --peer staged --json | jq '.runs[] | [.strategy, .mode, .rate.value]'\n";
 
+inline constexpr const char* kCheckFooter =
+    "A device is slow if its rate is below that of its siblings by more than --floor, in the whole "
+    "interval, and again when it was measured again. Results of works must have the same bits on "
+    "all devices of a model.\n"
+    "Exit codes: 0 all is well; 3 a device or link is slow, limited by its settings, or missing; 4 "
+    "it cannot be told, for example as other programs ran; 5 a device hung or failed; 6 a result "
+    "or a word of memory was wrong; 7 no device. Of several the first of 6, 5, 3, 4.\n"
+    "\n"
+    "Examples:\n"
+    "  mgpu-bench check                                       in a minute\n"
+    "  mgpu-bench check --baseline node.json --save node.json  makes that file, later adds to it\n"
+    "  mgpu-bench check -d gpu --time 15s --works merkle      shorter\n"
+    "  mgpu-bench check --merge node*.json --save all.json    nodes of a cluster\n"
+    "  mgpu-bench check --json | jq -r '.findings[].text'\n";
+
 inline constexpr const char* kSimulateFooter =
     "Examples:\n"
     "  mgpu-bench simulate node.json                          every strategy, both modes\n"

@@ -28,6 +28,7 @@ struct Context {
 ExitCode cmd_devices(const Context& context);
 ExitCode cmd_calibrate(const Context& context);
 ExitCode cmd_links(const Context& context);
+ExitCode cmd_check(const Context& context);
 ExitCode cmd_list(const Context& context);
 ExitCode cmd_run(const Context& context);
 ExitCode cmd_simulate(const Context& context);

@@ -15,6 +15,7 @@ ExitCode run_command(const Context& context) {
   if (command == "devices") return cmd_devices(context);
   if (command == "calibrate") return cmd_calibrate(context);
   if (command == "links") return cmd_links(context);
+  if (command == "check") return cmd_check(context);
   if (command == "list") return cmd_list(context);
   if (command == "run") return cmd_run(context);
   if (command == "plan") return cmd_plan(context);

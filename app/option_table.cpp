@@ -116,12 +116,12 @@ std::vector<OptionSpec> own_run_options() {
       {"devices", 'd', Kind::list, "SEL",
        "Devices, in this order: ranks (0,2), PLATFORM:DEVICE (0:1), gpu, cpu, all, gpu:2, "
        "name~TEXT, uuid=, pci=, !TERM (default: all GPUs, else all CPUs)",
-       kDevices, in_devices | in_links | in_plan | in_calibrate | important},
+       kDevices, in_devices | in_links | in_plan | in_calibrate | in_check | important},
       {"device-filter", 0, Kind::list, "SEL", "", kDevices, 0, OptionField(), "devices"},
       {"sub-devices", 0, Kind::value, "N",
        "Split each chosen CPU into N equal devices (default: one per core, at most 8, if no device "
        "is named)",
-       kDevices, in_devices | in_links | in_plan | in_calibrate | important},
+       kDevices, in_devices | in_links | in_plan | in_calibrate | in_check | important},
       {"max-devices", 0, Kind::value, "N",
        "Use at most N devices: those of the highest score x (1 - utilisation now)", kDevices,
        in_plan | in_calibrate | in_links},
@@ -135,7 +135,8 @@ std::vector<OptionSpec> own_run_options() {
       {"strict", 0, Kind::flag, "",
        "Fail on device selectors that match nothing or too few devices, on skipped cases and on "
        "lost devices",
-       kDevices, in_plan | in_calibrate | in_simulate | in_links, sets_flag(&RunRequest::strict)},
+       kDevices, in_plan | in_calibrate | in_simulate | in_links | in_check,
+       sets_flag(&RunRequest::strict)},
       {"recalibrate", 0, Kind::flag, "",
        "Measure the capabilities of the devices again instead of using the cache", kDevices,
        in_calibrate | not_confirmed},
@@ -148,7 +149,7 @@ std::vector<OptionSpec> own_run_options() {
       {"slow", 0, Kind::list, "DEV=FACTOR",
        "Slow devices down on purpose: 0=2.5, gpu=2, 0=2@0.5 (after half of the work), 0=2@20ms; "
        "DEV is a rank among the chosen devices or any term of --devices",
-       kDevices, in_plan | important},
+       kDevices, in_plan | in_check | important},
       {"cap-memory", 0, Kind::list, "DEV=SIZE", "Limit the memory that devices have: 0=512MiB",
        kDevices, in_plan},
       {"memory-pool", 0, Kind::value, "SIZE",
@@ -229,12 +230,12 @@ std::vector<OptionSpec> own_run_options() {
       {"timeout", 0, Kind::value, "TIME",
        "Treat a device that completes nothing for this long as hung, and give its work to the "
        "others: 500ms, 30s, 2m (default: 60s, or more if samples are predicted to be long)",
-       kMeasurement, recorded | in_links | in_calibrate | in_devices | in_plan,
+       kMeasurement, recorded | in_links | in_calibrate | in_devices | in_plan | in_check,
        sets_time(&SessionOptions::case_timeout)},
       {"sync-timeout-ms", 0, Kind::value, "N", "", kMeasurement, 0, OptionField(), "timeout", "ms"},
       {"build-timeout", 0, Kind::value, "TIME",
        "The same limit while a device is opened or builds its kernels (default: 5m)", kMeasurement,
-       recorded | in_links | in_calibrate | in_devices | in_plan,
+       recorded | in_links | in_calibrate | in_devices | in_plan | in_check,
        sets_time(&SessionOptions::build_timeout)},
       {"time-limit", 0, Kind::value, "TIME", "Skip cases that have not started by then",
        kMeasurement, important, sets_time(&SessionOptions::time_limit)},
@@ -251,7 +252,7 @@ std::vector<OptionSpec> own_run_options() {
            &RunRequest::json_lines,
            {{"none", JsonLines::none}, {"stdout", JsonLines::out}, {"stderr", JsonLines::err}})},
       {"no-telemetry", 0, Kind::flag, "",
-       "Do not sample clocks, power, temperature and load during the run", kMeasurement},
+       "Do not sample clocks, power, temperature and load during the run", kMeasurement, in_check},
       {"result", 'o', Kind::value, "FILE",
        "Save the measurements as JSON, after every group of cases; compressed if the name ends in "
        ".gz; missing folders are created; - is standard output (default: a dated file in "
@@ -278,7 +279,7 @@ std::vector<OptionSpec> own_run_options() {
        "Resume the interrupted or killed run that wrote RESULT (or last), with the same options",
        kFiles, not_confirmed},
       {"json", 0, Kind::flag, "", "Print that JSON, and nothing else, on standard output", kFiles,
-       in_plan | in_simulate | in_links | in_report | not_confirmed | important},
+       in_plan | in_simulate | in_links | in_report | in_check | not_confirmed | important},
       {"trace", 0, Kind::value, "FILE",
        "Save a timeline of every case for Perfetto or chrome://tracing", kFiles,
        in_simulate | not_confirmed | important},
@@ -311,7 +312,7 @@ std::vector<OptionSpec> own_run_options() {
        "for --config; measure nothing",
        kFiles, not_confirmed},
       {"quiet", 'q', Kind::flag, "", "Print no progress; warnings stay", kFiles,
-       in_simulate | in_links | not_confirmed, sets_flag(&RunRequest::quiet)},
+       in_simulate | in_links | in_check | not_confirmed, sets_flag(&RunRequest::quiet)},
       {"verbose", 'v', Kind::flag, "",
        "Print the devices, the telemetry that they provide, and a line per case", kFiles,
        in_simulate | not_confirmed, sets_flag(&RunRequest::verbose)},
@@ -396,7 +397,7 @@ OptionSpec color_option() {
           "WHEN",
           "auto, always or never (default: auto)",
           kFiles,
-          in_simulate | in_report | in_links | not_confirmed,
+          in_simulate | in_report | in_links | in_check | not_confirmed,
           OptionField{.words = {"auto", "always", "never"}}};
 }
 
@@ -511,6 +512,44 @@ std::vector<OptionSpec> links_options() {
                      sets_word(&LinksOptions::element, all_elements())});
   options.push_back({"redop", 0, Kind::value, "NAME", "Reduction: sum, min or max (default: sum)",
                      exchange, 0, sets_word(&LinksOptions::reduction, all_reductions())});
+  return options;
+}
+
+std::vector<OptionSpec> check_options() {
+  constexpr const char* kCheck = "Check";
+  std::vector<OptionSpec> options = shared(own_run_options(), OptionSpec::in_check);
+  named(options, "json").help =
+      "Print as JSON (mgpu-bench schema check), and nothing else, on standard output";
+  named(options, "timeout").help =
+      "Treat a device that completes nothing for this long as hung: 500ms, 30s, 2m (default: a "
+      "quarter of --time, at least 2s)";
+  named(options, "slow").help =
+      "Slow devices down on purpose, to see that they are found: 0=1.5, gpu=2; DEV is a rank among "
+      "the chosen devices or any term of --devices";
+  named(options, "no-telemetry").help =
+      "Read neither clocks, power and temperature nor the load by other programs";
+  options.push_back({"time", 0, Kind::value, "TIME", "Take about this long: 15s, 1m (default: 60s)",
+                     kCheck, important});
+  options.push_back({"works", 0, Kind::list, "NAME,..",
+                     "Suites whose results must agree: merkle, matrix, msm, stencil (default: all "
+                     "of these)",
+                     kCheck, 0, OptionField{.words = {"merkle", "matrix", "msm", "stencil"}}});
+  options.push_back({"baseline", 0, Kind::list, "FILE,..",
+                     "Also compare with these earlier checks, of this machine or of others, by "
+                     "model and driver: files of --save, or results of run and links",
+                     kCheck, important});
+  options.push_back({"save", 0, Kind::value, "FILE",
+                     "Add devices and links that nothing was found about to this baseline, which "
+                     "is made if it does not exist",
+                     kCheck, important});
+  options.push_back({"merge", 0, Kind::flag, "",
+                     "Measure nothing: compare the nodes that the files are of", kCheck,
+                     important});
+  options.push_back(
+      {"floor", 0, Kind::value, "SHARE",
+       "Ignore differences up to this: 2%, 0.02 (default: 2% for devices, 10% for CPUs, "
+       "5% for links)",
+       kCheck, important});
   return options;
 }
 

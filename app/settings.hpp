@@ -53,6 +53,7 @@ struct OptionSpec {
     important = 128,     // needed by most people: listed in the short help of a command
     in_links = 256,
     in_merge = 512,
+    in_check = 1024,
     // Says how samples are taken: results record it, and --resume requires the same value.
     recorded = 64
   };
@@ -90,6 +91,8 @@ std::vector<OptionSpec> simulate_options();
 std::vector<OptionSpec> calibrate_options(std::span<const SuiteInfo> suites);
 // Returns the options of `links`: devices, and its own.
 std::vector<OptionSpec> links_options();
+// Returns the options of `check`: devices, and its own.
+std::vector<OptionSpec> check_options();
 // Returns the options of `report`: those of run that need only a saved result.
 std::vector<OptionSpec> report_options();
 // Returns the options of `merge`.

@@ -35,6 +35,8 @@ set(scripts_folder ${CMAKE_INSTALL_DATADIR}/mgpu-bench/scripts)
 install(PROGRAMS scripts/plot.py scripts/recompute.py scripts/report_html.py scripts/trend_html.py DESTINATION ${scripts_folder} COMPONENT runtime)
 file(GLOB script_modules CONFIGURE_DEPENDS scripts/plot_*.py scripts/result_*.py)
 install(FILES scripts/json_input.py scripts/mgpu_bench.py ${script_modules} DESTINATION ${scripts_folder} COMPONENT runtime)
+install(PROGRAMS scripts/check/slurm_prolog.sh DESTINATION ${scripts_folder}/check COMPONENT runtime)
+install(FILES scripts/check/kubernetes_job.yaml scripts/check/mgpu-check.service DESTINATION ${scripts_folder}/check COMPONENT runtime)
 install(FILES scripts/report_page/page.css scripts/report_page/page.html scripts/report_page/page.js
         DESTINATION ${scripts_folder}/report_page COMPONENT runtime)
 install(FILES lib/report/result.schema.json lib/report/scaling.schema.json lib/report/trend.schema.json

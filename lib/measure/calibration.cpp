@@ -36,6 +36,27 @@ class DeviceCalibration {
   }
 
   Capability measure() {
+    return measure([this](Capability& measured) {
+      for (const RateMember rate : kRatesOfChip) measured.*rate = rate_of(rate);
+      transfers(measured);
+      launches(measured);
+    });
+  }
+
+  Capability measure(std::span<const RateMember> rates, Nanos enough) {
+    enough_ = enough;
+    return measure([&](Capability& measured) {
+      for (const RateMember rate : rates) measured.*rate = rate_of(rate);
+    });
+  }
+
+ private:
+  static constexpr RateMember kRatesOfChip[] = {&Capability::fp32_flops, &Capability::fp64_flops,
+                                                &Capability::int32_ops,
+                                                &Capability::memory_bytes_per_s};
+
+  template <class Rates>
+  Capability measure(const Rates& rates) {
     Capability measured;
     CpuBinding binding;  // as a worker's thread is
     binding.to(traits_.near_cpus);
@@ -44,16 +65,7 @@ class DeviceCalibration {
         limit_groups();
         wake_up();
       }
-      measured.fp32_flops = arithmetic("fp32", lanes_, 4, {0.999f, 0.001f});
-      // Some chips start twice as many if two are packed into one instruction.
-      if (!traits_.cpu && !traits_.nvidia)
-        measured.fp32_flops =
-            std::max(measured.fp32_flops, arithmetic("fp32", 2, 4, {0.999f, 0.001f}));
-      if (traits_.fp64) measured.fp64_flops = arithmetic("fp64", lanes_, 8, {0.999, 0.001});
-      measured.int32_ops = arithmetic("int32", lanes_, 4, {std::uint32_t{12345}});
-      measured.memory_bytes_per_s = copy();
-      transfers(measured);
-      launches(measured);
+      rates(measured);
     } catch (...) {
       if (!try_drain(backend_, device_)) holdings_.leak();
       throw;
@@ -61,7 +73,24 @@ class DeviceCalibration {
     return measured;
   }
 
- private:
+  double rate_of(RateMember rate) {
+    if (rate == &Capability::fp32_flops) return single_precision();
+    if (rate == &Capability::fp64_flops)
+      return traits_.fp64 ? arithmetic("fp64", lanes_, 8, {0.999, 0.001}) : 0;
+    if (rate == &Capability::int32_ops)
+      return arithmetic("int32", lanes_, 4, {std::uint32_t{12345}});
+    if (rate == &Capability::memory_bytes_per_s) return copy();
+    return pinned_transfer(rate == &Capability::pinned_up);
+  }
+
+  double single_precision() {
+    const double rate = arithmetic("fp32", lanes_, 4, {0.999f, 0.001f});
+    // Some chips start twice as many if two are packed into one instruction.
+    return traits_.cpu || traits_.nvidia
+               ? rate
+               : std::max(rate, arithmetic("fp32", 2, 4, {0.999f, 0.001f}));
+  }
+
   // Returns a vector width of OpenCL: 1, 2, 4, 8 or 16 lanes.
   static unsigned width(unsigned native) {
     unsigned lanes = 1;
@@ -106,7 +135,8 @@ class DeviceCalibration {
   // Returns the least of several tries in seconds. A measurement that takes a second or longer is
   // tried once.
   double best(const std::function<double()>& seconds_of) {
-    const Nanos begin = backend_.now(), enough = traits_.cpu ? kSampledCpu : kSampled;
+    const Nanos begin = backend_.now(),
+                enough = enough_.value_or(traits_.cpu ? kSampledCpu : kSampled);
     double least = seconds_of();
     const auto spent = [&] { return backend_.now() - begin; };
     for (unsigned tries = 1; (tries < kLeastTries && spent() < kLongTries) || spent() < enough;
@@ -238,6 +268,16 @@ class DeviceCalibration {
     return static_cast<double>(piece.size()) / best([&] { return seconds_of(piece); });
   }
 
+  double pinned_transfer(bool up) {
+    const Bytes piece = transfer_piece(traits_);
+    Buffer& there = buffer(piece);
+    OpenDevice* const mine[] = {&device_};
+    HostMemory& pinned = holdings_.add(std::make_unique<HostMemory>(backend_, piece, mine, true));
+    const double rate = transfer_rate(there, pinned.bytes(), up);
+    holdings_.clear();
+    return rate;
+  }
+
   void transfers(Capability& measured) {
     const Bytes piece = transfer_piece(traits_);
     Buffer& there = buffer(piece);
@@ -283,7 +323,7 @@ class DeviceCalibration {
   const DeviceTraits& traits_;
   unsigned lanes_ = 1;
   std::size_t group_ = 1, groups_ = 1;  // work-items of a group, which a kernel may have fewer of
-  std::string options_;
+  std::optional<Nanos> enough_;         // how long tries go on; none: as for a calibration
   Holdings holdings_;
 };
 
@@ -291,6 +331,11 @@ class DeviceCalibration {
 
 Capability measure_capability(Backend& backend, OpenDevice& device) {
   return DeviceCalibration(backend, device).measure();
+}
+
+Capability measure_rates(Backend& backend, OpenDevice& device, std::span<const RateMember> rates,
+                         Nanos enough) {
+  return DeviceCalibration(backend, device).measure(rates, enough);
 }
 
 }  // namespace mgpu

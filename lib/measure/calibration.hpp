@@ -24,6 +24,12 @@ inline constexpr unsigned kCalibrationMultiplyAdds = 384;
 // Throws Error(device), Error(out_of_memory), Error(timeout), Error(interrupted); see wait_for.
 Capability measure_capability(Backend& backend, OpenDevice& device);
 
+// A rate of Capability: fp32_flops, ..., pinned_down; pageable transfers are not measured alone.
+using RateMember = double Capability::*;
+// Measures only these rates, each for about `enough`; the others stay 0. Throws as above.
+Capability measure_rates(Backend& backend, OpenDevice& device, std::span<const RateMember> rates,
+                         Nanos enough);
+
 // Measures how all devices together, and without CPUs also the first 2, 3, ..., copy pieces of 64
 // MiB (32 MiB if one is a CPU) at the same time, one thread per device. First all upload, then all
 // download; the best of several tries. Leaves `devices` of the result empty: ids are the caller's.

@@ -9,6 +9,7 @@
 
 #include "lib/base/quote.hpp"
 #include "lib/base/text_file.hpp"
+#include "lib/report/check.hpp"
 #include "lib/report/json_build.hpp"
 #include "lib/report/json_reader.hpp"
 #include "lib/report/profile_report.hpp"
@@ -141,6 +142,12 @@ ProfileReport profile_from_json(nlohmann::ordered_json json) {
 ProfileReport read_profile(const std::filesystem::path& file) {
   return read_json_file(file, "a profile", [](nlohmann::ordered_json json) {
     return profile_from_json(std::move(json));
+  });
+}
+
+CheckDocument read_check(const std::filesystem::path& file) {
+  return read_json_file(file, "a file of check", [](const nlohmann::ordered_json& json) {
+    return read_check_value(JsonReader(json));
   });
 }
 

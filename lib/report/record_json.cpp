@@ -11,6 +11,7 @@
 
 #include "lib/base/error.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/report/check.hpp"
 #include "lib/report/comparison_text.hpp"
 #include "lib/report/device_status_report.hpp"
 #include "lib/report/documents.hpp"
@@ -74,10 +75,11 @@ struct DescribedSchema {
   std::string (*text)();
 };
 constexpr DescribedSchema kDescribed[] = {
-    {"calibrate", calibrate_schema}, {"compare", comparison_schema}, {"devices", devices_schema},
-    {"event", event_schema},         {"list", list_schema},          {"plan", plan_schema},
-    {"profile", profile_schema},     {"result", result_schema},      {"scaling", scaling_schema},
-    {"scenario", scenario_schema},   {"status", status_schema},      {"trend", trend_schema}};
+    {"calibrate", calibrate_schema}, {"check", check_schema},       {"compare", comparison_schema},
+    {"devices", devices_schema},     {"event", event_schema},       {"list", list_schema},
+    {"plan", plan_schema},           {"profile", profile_schema},   {"result", result_schema},
+    {"scaling", scaling_schema},     {"scenario", scenario_schema}, {"status", status_schema},
+    {"trend", trend_schema}};
 
 }  // namespace
 

@@ -150,13 +150,14 @@ void measure_links(Backend& backend, const LinksOptions& options, Report& report
     }
     progress(in_use ? "pairs of devices" : "pairs of devices, staged");
     matrix.pairs();
-    matrix.latency();
+    if (options.latencies) matrix.latency();
   };
   measure_matrix(options.path, true);
   const bool staged =
       std::all_of(report.paths.begin(), report.paths.end(),
                   [](const LinkPath& pair) { return pair.path == PeerPath::staged; });
-  if (!staged && !options.path && options.matrices) measure_matrix(PeerPath::staged, false);
+  if (!staged && !options.path && options.matrices && options.unused_paths)
+    measure_matrix(PeerPath::staged, false);
   for (const std::size_t count : options.ops.empty() ? std::vector<std::size_t>() : counts) {
     const OwnedLinkSet set = LinkSet::make(backend, opened.first(count), options.path);
     measure_collectives(*set, options, report, progress);

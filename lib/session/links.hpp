@@ -15,8 +15,10 @@ namespace mgpu {
 
 struct LinksOptions {
   std::vector<Device> devices;
-  std::optional<PeerPath> path;            // path of every pair; none: the best of each pair
-  bool matrices = true;                    // also latencies
+  std::optional<PeerPath> path;  // path of every pair; none: the best of each pair
+  bool matrices = true;
+  bool latencies = true;                   // if there are matrices
+  bool unused_paths = true;                // matrices also of the staged path if it is not used
   std::vector<Collective> ops;             // empty: no collectives
   std::vector<Bytes> sizes;                // empty: a few default sizes
   std::vector<std::size_t> device_counts;  // numbers of devices for collectives; empty: all
