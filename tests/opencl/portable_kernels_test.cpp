@@ -1,5 +1,5 @@
-// Kernels of the tropical, geometric and pipeline suites for GPUs of vendors other than NVIDIA, on
-// the present devices. The tests of the command line run those of CPUs and of NVIDIA.
+// Kernels of the tropical, geometric, ntt and pipeline suites for GPUs of vendors other than
+// NVIDIA, on the present devices. The tests of the command line run those of CPUs and of NVIDIA.
 #include <doctest/doctest.h>
 
 #include "tests/support/machine.hpp"
@@ -47,6 +47,18 @@ TEST_CASE("portable kernels: multivectors by way of local memory or not have the
   const std::string staged = digest_of(*workload, kAsGpu);
   REQUIRE(workload->tunable()->prefer(traits, names.back()));
   CHECK(digest_of(*workload, kAsGpu) == staged);
+}
+
+// One field of each kind of words; in blocks that are transformed in two steps and in one.
+TEST_CASE("portable kernels: transforms by work-groups give those of the host, in every order") {
+  for (const char* field : {"koalabear", "goldilocks", "bls12_381"}) {
+    CAPTURE(field);
+    const test::Options inverse{{"field", field}, {"op", "intt"}, {"order", "rn"}};
+    digest_of(*workload_with("ntt", 1 << 11, inverse), {.path = Path::gpu});
+  }
+  digest_of(
+      *workload_with("ntt", 1 << 11, {{"field", "koalabear"}, {"batch", "3"}, {"order", "nr"}}),
+      {.mode = Mode::end_to_end, .path = Path::gpu});
 }
 
 TEST_CASE("portable kernels: batches go through stages in whole groups and ragged ones") {
