@@ -5,9 +5,12 @@
 // needs no Montgomery form, since 2^64 = 2^32 - 1 there.
 //
 // -D options: WORD (bytes of an element: 4, 8, 32); P and INVERSE_P (1/p mod 2^32) for 4; those of
-// msm_field.cl for 32, and with MSM_ROLLED P_INVERSE_64 (-1/p mod 2^64); LANES (elements of a vector that one work-item computes at once, 1 unless
+// msm_field.cl for 32, and with ROLLED P_INVERSE_64 (-1/p mod 2^64); LANES (elements of a vector that one work-item computes at once, 1 unless
 // WORD is 4).
 #if WORD == 32
+#ifdef ROLLED
+#define MSM_ROLLED
+#endif
 #include "msm_field.cl"
 #else
 #include "unroll.cl"
@@ -92,7 +95,7 @@ PART fe fe_sub(fe a, fe b) {
 }
 PART fe fe_sub_for_mul(fe a, fe b) { return fe_sub(a, b); }
 // The factor comes first: running sums then stay below 2p.
-#ifdef MSM_ROLLED
+#ifdef ROLLED
 // CPUs multiply 64 bits at once. The same method as fp_mul.
 CALLED fe fe_mul(fe a, fe w) {
   const uint p[LIMBS] = {LIST_P};

@@ -49,7 +49,7 @@ std::string field_options(Field field, const DeviceTraits& device) {
       define_limbs(options, "U", factor<F>(F::of(1)));
       if (device.nvidia) options += " -DMSM_PTX";
     }
-    if (device.cpu) options += F::bytes == 32 ? " -DMSM_ROLLED" : " -DROLLED";
+    if (device.cpu) options += " -DROLLED";
     return options;
   });
 }

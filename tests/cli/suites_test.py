@@ -243,9 +243,10 @@ class Files(Suite):
         for line in (binary.HERE.parent / "data/ntt_vectors.txt").read_text().splitlines():
             if not line.startswith(" "):
                 field = line.split()[0].replace("_fr", "")
-            elif "sha256" in line and (THOROUGH or "2^10" in line):
+            elif "sha256" in line and (
+                    THOROUGH or "2^10" in line and field in ("babybear", "goldilocks", "bls12_381")):
                 vectors.append((field, line.split()[0][2:], line.split()[-1]))
-        self.assertEqual(len(vectors), 10 if THOROUGH else 5)
+        self.assertEqual(len(vectors), 10 if THOROUGH else 3)
         for field, size, digest in vectors:
             run = self.one("ntt", "--field", field, "--size", size, "--seed", 0)
             self.assertEqual(run["verify"]["digest"], digest, (field, size))
