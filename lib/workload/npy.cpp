@@ -28,7 +28,9 @@ Error bad(const Named& named, const std::string& why) {
       ErrorKind::input,
       named.option + (" " + named.file.string()) + ": " + why + "; expected: .npy of " +
           (named.least == 2 ? "two dimensions, " : "one to three dimensions, three in C order, ") +
-          (named.numbers == NpyNumbers::int32 ? "int32 (<i4)" : "float32 (<f4) or float64 (<f8)"));
+          (named.numbers == NpyNumbers::int32   ? "int32 (<i4)"
+           : named.numbers == NpyNumbers::words ? "uint32 (<u4) or uint64 (<u8)"
+                                                : "float32 (<f4) or float64 (<f8)"));
 }
 
 struct Header {
@@ -72,15 +74,19 @@ std::vector<std::uint64_t> counts_in(std::string_view text) {
   return counts;
 }
 
+char letter_of(NpyNumbers numbers) {
+  return numbers == NpyNumbers::int32 ? 'i' : numbers == NpyNumbers::words ? 'u' : 'f';
+}
+
 Header parse_dictionary(const Named& named, std::string_view text) {
   Header header;
   NpyArray& array = header.array;
   const std::string_view type = value_of(text, "descr"), order = value_of(text, "fortran_order"),
                          extent = value_of(text, "shape");
-  const bool real = named.numbers == NpyNumbers::real;
-  if (type.starts_with(real ? "'<f4'" : "'<i4'")) {
+  const char letter = letter_of(named.numbers);
+  if (type.starts_with(std::string("'<") + letter + "4'")) {
     array.element = 4;
-  } else if (real && type.starts_with("'<f8'")) {
+  } else if (letter != 'i' && type.starts_with(std::string("'<") + letter + "8'")) {
     array.element = 8;
   } else {
     throw bad(named, "elements of type " + std::string(type.substr(0, type.find_first_of(",}"))));
@@ -180,12 +186,9 @@ void read_npy(const std::filesystem::path& file, const NpyShape& shape, std::spa
 
 void write_npy(const std::filesystem::path& file, const NpyShape& shape,
                std::span<const std::byte> elements) {
-  std::string text = std::string("{'descr': '") +
-                     (shape.numbers == NpyNumbers::int32 ? "<i4"
-                      : shape.element == 8               ? "<f8"
-                                                         : "<f4") +
-                     "', 'fortran_order': False, 'shape': (" + std::to_string(shape.rows) + ", " +
-                     std::to_string(shape.columns) + "), }";
+  std::string text = std::string("{'descr': '<") + letter_of(shape.numbers) +
+                     std::to_string(shape.element) + "', 'fortran_order': False, 'shape': (" +
+                     std::to_string(shape.rows) + ", " + std::to_string(shape.columns) + "), }";
   // NumPy aligns the elements, so that files can be mapped.
   while ((10 + text.size() + 1) % 64 != 0) text += ' ';
   text += '\n';

@@ -1,7 +1,7 @@
 // Reads and writes arrays in NumPy's .npy format
 // (https://numpy.org/doc/stable/reference/generated/numpy.lib.format.html): little-endian float32,
-// float64 or int32; matrices in C or Fortran order, and arrays of up to three dimensions in C
-// order. Suites use it for --input and --save-data.
+// float64, int32, uint32 or uint64; matrices in C or Fortran order, and arrays of up to three
+// dimensions in C order. Suites use it for --input and --save-data.
 #pragma once
 
 #include <cstddef>
@@ -15,11 +15,11 @@
 
 namespace mgpu {
 
-enum class NpyNumbers { real, int32 };
+enum class NpyNumbers { real, int32, words };
 
 struct NpyShape {
   std::uint64_t rows = 0, columns = 0;
-  Bytes element = 4;  // bytes per element; 4: float32 or int32, 8: float64
+  Bytes element = 4;  // bytes per element; 4: float32, int32 or uint32, 8: float64 or uint64
   NpyNumbers numbers = NpyNumbers::real;
   // Returns the size of the elements; UINT64_MAX if it exceeds 64 bits.
   Bytes bytes() const { return saturating_multiply(saturating_multiply(rows, columns), element); }

@@ -26,6 +26,7 @@ SMALL = {
     "lbm": ["--size 16 --iterations 6", "--size 20 --iterations 4 --case cavity --lattices one"],
     "matrix": ["--size 150", "--size 96 --precision fp64 --axis tiles"],
     "msm": ["--size 100", "--size 60 --curve bls12_381 --axis windows", "--size 30 --batch 4"],
+    "ntt": ["--size 2^12", "--size 2^8 --batch 30 --field goldilocks", "--size 2^10 --op intt --order rn --field bn254"],
     "pac": ["--size 2 --length 512 --perm 20", "--size 1 --channels 3 --length 512 --perm 10 --axis channel"],
     "pinn": ["--size 128 --iterations 4"],
     "pipeline": ["--size 300", "--size 200 --stages tropical,dual,clifford --fuse"],

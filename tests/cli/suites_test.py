@@ -26,6 +26,7 @@ SHAPES = {  # options of the run that all tests of a suite share
     "pac": ["--size", 2, "--length", 256, "--pha", "4:8:2", "--amp", "40:80:3", "--perm", 20, "-s",
             "equal,dynamic"],
     "msm": ["--size", 33, "-s", "equal,dynamic"],
+    "ntt": ["--size", "2^10", "-s", "equal,capability"],
     "pipeline": ["--size", 64, "--batch", 4, "--width", 16, "--stages", "hash,product", "--place",
                  "data", "-s", "equal,capability"],
 }
@@ -44,6 +45,7 @@ OTHERS = {
     "pinn": (["--mode", "both", "-s", "all"], ["--checkpoint-rounds", 2, "--peer", "staged"]),
     "pac": (["--axis", "channel"], ["--axis", "permutation", "--mode", "both"]),
     "msm": (["--mode", "all", "-s", "all"], ["--axis", "windows"], ["--fixed-base", "yes"]),
+    "ntt": (["--mode", "both", "-s", "all"], ["--peer", "staged"]),
     "pipeline": (["--place", "pipeline", "-s", "all"], ["--batch", 9, "--peer", "staged"]),
 }
 
@@ -53,7 +55,7 @@ def write_npy(file, rows, kind="<f4", shape=None):
     text = f"{{'descr': '{kind}', 'fortran_order': False, "
     text += f"'shape': {shape or (len(rows), len(rows[0]))}, }}"
     text += " " * (-(10 + len(text) + 1) % 64) + "\n"
-    code = {"<f4": "<f", "<f8": "<d", "<i4": "<i"}[kind]
+    code = {"<f4": "<f", "<f8": "<d", "<i4": "<i", "<u4": "<I"}[kind]
     data = b"".join(struct.pack(code, x) for row in rows for x in row)
     file.write_bytes(b"\x93NUMPY\x01\x00" + struct.pack("<H", len(text)) + text.encode() + data)
 
@@ -63,7 +65,7 @@ def read_npy(file):
     data = file.read_bytes()
     begin = 10 + struct.unpack("<H", data[8:10])[0]
     header = data[10:begin].decode()
-    code = {"<f4": "f", "<f8": "d", "<i4": "i"}[header.split("'descr': '")[1][:3]]
+    code = {"<f4": "f", "<f8": "d", "<i4": "i", "<u4": "I"}[header.split("'descr': '")[1][:3]]
     return header, list(struct.unpack(f"<{(len(data) - begin) // struct.calcsize(code)}{code}",
                                       data[begin:]))
 
@@ -235,6 +237,47 @@ class Files(Suite):
         write_npy(b, [[5, 3, 4, 1], [0, 1, 0, 0]])
         self.one(*words, "--op", "left-contraction")
         self.assertEqual(read_npy(c)[1], [10 + 11, 6 - 2, 8 + 1, 2, 0, 0, 0, 0])
+
+    def test_ntt_has_the_digests_of_another_program(self):
+        field, vectors = None, []
+        for line in (binary.HERE.parent / "data/ntt_vectors.txt").read_text().splitlines():
+            if not line.startswith(" "):
+                field = line.split()[0].replace("_fr", "")
+            elif "sha256" in line and (
+                    THOROUGH or "2^10" in line and field in ("babybear", "goldilocks", "bls12_381")):
+                vectors.append((field, line.split()[0][2:], line.split()[-1]))
+        self.assertEqual(len(vectors), 10 if THOROUGH else 3)
+        for field, size, digest in vectors:
+            run = self.one("ntt", "--field", field, "--size", size, "--seed", 0)
+            self.assertEqual(run["verify"]["digest"], digest, (field, size))
+
+    def test_ntt_transforms_files_in_every_order(self):
+        p, n = 0x78000001, 1 << 10
+        root = pow(31, (p - 1) // n, p)
+
+        def transform(x, w):
+            if len(x) == 1:
+                return x
+            even, odd, power, out = transform(x[::2], w * w % p), transform(x[1::2], w * w % p), 1, []
+            for b in odd:
+                out.append(power * b % p)
+                power = power * w % p
+            return [(a + b) % p for a, b in zip(even, out)] + [(a - b) % p for a, b in zip(even, out)]
+
+        x = [[(7 * r + 3) * i * i % p for i in range(n)] for r in range(3)]
+        there = [int(f"{i:010b}"[::-1], 2) for i in range(n)]
+        a, b, c, raw = (self.folder / name for name in ("a.npy", "b.npy", "c.npy", "raw"))
+        write_npy(a, x, "<u4")
+        self.one("ntt", "--batch", 3, "--order", "nr", "--input", a, "--save-data", b)
+        expected = [transform(row, root) for row in x]
+        self.assertEqual(read_npy(b)[1], [row[there[k]] for row in expected for k in range(n)])
+        self.one("ntt", "--op", "intt", "--batch", 3, "--order", "rn", "--input", b, "--save-data", c)
+        self.assertEqual(read_npy(c)[1], [value for row in x for value in row])
+        raw.write_bytes(struct.pack(f"<{n}I", *[x[0][i] for i in there]))
+        for order, place in (("rn", range(n)), ("nr", there)):
+            self.runs_of("ntt", "--order", order, "--input", raw, "--save-data", b, "-s", "equal")
+            rows = transform(x[0] if order == "rn" else [x[0][i] for i in there], root)
+            self.assertEqual(read_npy(b)[1], [rows[k] for k in place])
 
     def test_tropical_finds_the_routes_of_a_graph_of_each_format(self):
         arcs = ((1, 2, 4), (1, 3, 1), (3, 2, 2), (2, 4, -1), (1, 4, 9))

@@ -39,7 +39,7 @@ PAGES = ["README.md",
 LANGUAGES = {"sh", "text", "cpp", "json", "python"}  # of fenced blocks; only sh has commands
 SIZES = {"merkle": "2^10", "matrix": "48", "msm": "64", "fisher": "64", "kernel": "512",
          "stencil": "32", "pac": "1", "tropical": "48",
-         "geometric": "512", "pinn": "64", "pipeline": "64", "lbm": "24"}
+         "geometric": "512", "ntt": "1024", "pinn": "64", "pipeline": "64", "lbm": "24"}
 RUN = {"scripts/recompute.py"}
 INSTALLERS = {"apt-get"}
 NO_OPENCL = {"OCL_ICD_VENDORS": "/nonexistent"}

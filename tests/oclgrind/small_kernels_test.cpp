@@ -295,6 +295,18 @@ TEST_CASE("geometric") {
   }
 }
 
+TEST_CASE("ntt") {
+  for (const char* field : {"babybear", "goldilocks", "bn254"}) {
+    for (const auto& [order, batch] : {std::pair{"nn", "1"}, {"nr", "2"}, {"rn", "1"}}) {
+      for (const bool cpu : {kAsGpu, kAsCpu}) {
+        const auto workload = workload_of(
+            "ntt", 64, {{"field", field}, {"order", order}, {"batch", batch}, {"op", "intt"}});
+        compute(*workload, cpu ? Mode::resident : Mode::end_to_end, cpu);
+      }
+    }
+  }
+}
+
 TEST_CASE("calibration") {
   OpenDevice& device = simulator();
   Disguised resources(device, false);

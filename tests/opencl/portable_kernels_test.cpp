@@ -1,9 +1,10 @@
-// Kernels of the tropical, geometric and pipeline suites for GPUs of vendors other than NVIDIA, on
-// the present devices. The tests of the command line run those of CPUs and of NVIDIA.
+// Kernels of the tropical, geometric, ntt and pipeline suites for GPUs of vendors other than
+// NVIDIA, on the present devices. The tests of the command line run those of CPUs and of NVIDIA.
 #include <doctest/doctest.h>
 
 #include "tests/support/machine.hpp"
 #include "tests/support/suite_params.hpp"
+#include "tests/support/thorough.hpp"
 
 namespace mgpu::testing {
 namespace {
@@ -47,6 +48,18 @@ TEST_CASE("portable kernels: multivectors by way of local memory or not have the
   const std::string staged = digest_of(*workload, kAsGpu);
   REQUIRE(workload->tunable()->prefer(traits, names.back()));
   CHECK(digest_of(*workload, kAsGpu) == staged);
+}
+
+// Blocks are transformed in two steps. A thorough test has a field of each kind of words.
+TEST_CASE("portable kernels: transforms by work-groups give those of the host, in every order") {
+  for (const char* field : {"koalabear", "goldilocks", "bls12_381"}) {
+    if (field != std::string("koalabear") && !is_thorough()) break;
+    const test::Options inverse{{"field", field}, {"op", "intt"}, {"order", "rn"}};
+    digest_of(*workload_with("ntt", 1 << 10, inverse), kAsGpu);
+  }
+  digest_of(
+      *workload_with("ntt", 1 << 10, {{"field", "koalabear"}, {"batch", "3"}, {"order", "nr"}}),
+      {.mode = Mode::end_to_end, .path = Path::gpu});
 }
 
 TEST_CASE("portable kernels: batches go through stages in whole groups and ragged ones") {

@@ -75,6 +75,7 @@ void write_npy(std::istream& words) {
     if (type == "<f8") put(value);
     if (type == "<f4") put(static_cast<float>(value));
     if (type == "<i4") put(static_cast<std::int32_t>(value));
+    if (type == "<u4") put(static_cast<std::uint32_t>(value));
   }
 }
 

@@ -1,0 +1,304 @@
+// Passes of number-theoretic transforms. A transform of n = n1 n2 elements x[i1 n2 + i2] is
+// computed as n1 rows by n2 columns (the four-step algorithm: Bailey, FFTs in external or
+// hierarchical memory, 1990). `columns` transforms along i1, in one pass or in two, and multiplies
+// by w^(i2 k1), where w is the root of unity of order n. `rows` transforms along i2, and element
+// k2 of row k1 is element k1 + n1 k2 of the result.
+//
+// A pass transforms R = 2^BITS elements of each of W = 2^WIDTH_BITS columns (or rows) at once: a
+// tile. It decimates in frequency, 2^EACH_BITS elements in registers, so that row `at` of the tile
+// becomes element reversed(at) of the columns' transforms.
+//
+// -D options: those of ntt_field.cl; BITS, WIDTH_BITS, EACH_BITS (at most BITS); TILED (0, 1): a
+// work-item computes a whole tile, as CPUs want it, or a work-group does, through local memory.
+#ifndef LANES
+#define LANES 1
+#endif
+#include "ntt_field.cl"
+
+#define R (1u << BITS)
+#define W (1u << WIDTH_BITS)
+#define EACH (1u << EACH_BITS)
+#define VECTORS (W / LANES)            // of a row of a tile
+#define GROUP ((R * W) >> EACH_BITS)   // work-items of a tile
+#define LAST_BITS (BITS - EACH_BITS * ((BITS - 1) / EACH_BITS))  // levels of the last step
+#if TILED
+#define ONE_TILE __attribute__((reqd_work_group_size(1, 1, 1)))
+#else
+#define ONE_TILE __attribute__((reqd_work_group_size(GROUP, 1, 1)))
+#endif
+
+// Mirrors suites/ntt/passes.hpp, which explains it.
+typedef struct {
+  uint n, row_bits, column_bits, in_at, out_at;
+  uint in_width, in_first, in_row, in_hi;
+  uint width, first, across, out_row, out_hi;
+  uint hi_exponent, exponent_shift;
+  uint root_bits, low, high, low_bits;
+  uint rows, owners;
+  uint in_reversed, columns_reversed, out_reversed, scaled;
+} Pass;
+
+PART uint reversed(uint x, uint bits) {
+  x = (x & 0x55555555u) << 1 | (x >> 1 & 0x55555555u);
+  x = (x & 0x33333333u) << 2 | (x >> 2 & 0x33333333u);
+  x = (x & 0x0f0f0f0fu) << 4 | (x >> 4 & 0x0f0f0f0fu);
+  x = (x & 0x00ff00ffu) << 8 | (x >> 8 & 0x00ff00ffu);
+  x = x << 16 | x >> 16;
+  return bits == 0 ? 0 : x >> (32 - bits);
+}
+
+#if WORD == 32
+typedef fe element;
+PART element load(__global const word* from, ulong at) { return fp_load(from + 2 * at); }
+PART void store(__global word* to, ulong at, element x) { fp_store(to + 2 * at, x); }
+PART fe zero(void) { return fp_zero(); }
+#define fe_of(x) (x)
+#else
+typedef word element;
+PART element load(__global const word* from, ulong at) { return from[at]; }
+PART void store(__global word* to, ulong at, element x) { to[at] = x; }
+PART fe zero(void) { return fe_of(0); }
+#endif
+
+// Computes the levels of blocks of 2^`bits` elements and smaller ones, as many as fit into the
+// EACH elements of a work-item, of which the first is number `i` of its block.
+PART void levels(fe* v, const uint bits, const uint i, __global const word* table, const uint root_bits) {
+  const uint count = bits < EACH_BITS ? bits : EACH_BITS, spread = bits - count;
+  UNROLL for (uint t = 0; t < count; ++t) {
+    const uint apart = 1u << (count - 1 - t), shift = root_bits - (bits - t);
+    UNROLL for (uint j = 0; j < EACH / 2; ++j) {
+      const uint low = j & (apart - 1), a = ((j ^ low) << 1) | low, b = a + apart;
+      const fe x = v[a], y = v[b];
+      v[a] = fe_add(x, y);
+      if (bits - t == 1) {
+        v[b] = fe_sub(x, y);
+      } else {
+        v[b] = fe_mul(fe_sub_for_mul(x, y), fe_of(load(table, (i + (low << spread)) << shift)));
+      }
+    }
+  }
+}
+
+// Returns the row of the tile that is element j of part g, when blocks have 2^`bits` elements.
+PART uint row_of(uint g, uint j, uint bits) {
+  const uint b = bits < EACH_BITS ? EACH_BITS : bits, spread = b - EACH_BITS;
+  return ((g >> spread) << b) + (g & ((1u << spread) - 1)) + (j << spread);
+}
+// Returns the number of that part's first element in its block.
+PART uint first_of(uint g, uint bits) { return bits < EACH_BITS ? 0 : g & ((1u << (bits - EACH_BITS)) - 1); }
+
+// Returns w^exponent.
+PART element power(__global const word* table, const Pass* p, uint exponent) {
+  const element low = load(table, p->low + (exponent & ((1u << p->low_bits) - 1))),
+                high = load(table, p->high + (exponent >> p->low_bits));
+#if LANES > 1
+  return fe_mul(fe_of(low), fe_of(high)).s0;
+#else
+  return fe_mul(low, high);
+#endif
+}
+PART element scale_of(__global const word* table, const Pass* p) { return load(table, p->low + (1u << p->low_bits)); }
+
+PART ulong place_in(const Pass* p, uint row, uint column) {
+  return p->in_reversed ? ((ulong)(p->in_first + column) << p->row_bits) + reversed(row, p->row_bits)
+                        : (ulong)row * p->in_width + p->in_first + column;
+}
+PART ulong place_out(const Pass* p, uint k, uint hi, uint column) {
+  const uint row = k * p->out_row + hi * p->out_hi;
+  return (ulong)(p->out_reversed ? reversed(row, p->row_bits) : row) * p->width + column;
+}
+// Returns the exponent of a column's factor from one k to the next.
+PART uint exponent_of(const Pass* p, uint hi, uint column) {
+  const uint number = p->columns_reversed ? reversed(p->first + column, p->column_bits) : p->first + column;
+  return (hi * p->hi_exponent + number) << p->exponent_shift;
+}
+
+// Devices that computed columns: x: the first column after theirs; y: columns of their rows; z:
+// place of column 0 of the share's first row, which may wrap around; w: whether that is `here`.
+PART element load_column(__global const word* here, __global const word* there, __global const uint4* sources, const Pass* p,
+                         uint row, uint column) {
+  uint s = 0;
+  while (s + 1 < p->owners && column >= sources[s].x) ++s;
+  const uint4 source = sources[s];
+  return load(source.w ? here : there, (uint)(source.z + row * source.y + column));
+}
+
+#if TILED
+PART void transform(fe* tile, __global const word* table, const uint root_bits) {
+  for (int left = BITS; left > 0; left -= EACH_BITS) {
+    const uint bits = (uint)left;
+    for (uint g = 0; g < R / EACH; ++g) {
+      const uint i = first_of(g, bits);
+      for (uint c = 0; c < VECTORS; ++c) {
+        fe v[EACH];
+        for (uint j = 0; j < EACH; ++j) v[j] = tile[row_of(g, j, bits) * VECTORS + c];
+        if (bits > EACH_BITS) {
+          levels(v, bits, i, table, root_bits);
+        } else {
+          levels(v, LAST_BITS, i, table, root_bits);
+        }
+        for (uint j = 0; j < EACH; ++j) tile[row_of(g, j, bits) * VECTORS + c] = v[j];
+      }
+    }
+  }
+}
+
+__kernel ONE_TILE void columns(__global const word* in, __global word* out, __global const word* table, const Pass pass) {
+  const Pass* const p = &pass;
+  fe tile[R * VECTORS], factor[VECTORS], ratio[VECTORS];  // factors of the columns for k, and from k to k + 1
+  element* const elements = (element*)tile;
+  const uint hi = (uint)get_group_id(0) / p->across, begin = (uint)get_group_id(0) % p->across * W;
+  const uint count = min(W, p->width - begin);
+  in += (p->in_at + get_group_id(1)) * (ulong)p->n * WORDS;
+  out += (p->out_at + get_group_id(1)) * (ulong)p->n * WORDS;
+  if (count < W)
+    for (uint i = 0; i < R * VECTORS; ++i) tile[i] = zero();
+  for (uint j = 0; j < R; ++j) {
+    const ulong at = place_in(p, j * p->in_row + hi * p->in_hi, begin), apart = p->in_reversed ? (ulong)1 << p->row_bits : 1;
+    for (uint c = 0; c < count; ++c) elements[j * W + c] = load(in, at + c * apart);
+  }
+  transform(tile, table, p->root_bits);
+  for (uint c = 0; c < W; ++c) {
+    ((element*)factor)[c] = power(table, p, 0);
+    ((element*)ratio)[c] = power(table, p, c < count ? exponent_of(p, hi, begin + c) : 0);
+  }
+  for (uint k = 0; k < R; ++k) {
+    const uint row = reversed(k, BITS);
+    const ulong to = place_out(p, k, hi, begin);
+    for (uint c = 0; c < VECTORS; ++c) {
+      tile[row * VECTORS + c] = fe_mul(tile[row * VECTORS + c], factor[c]);
+      factor[c] = fe_mul(factor[c], ratio[c]);
+    }
+    for (uint c = 0; c < count; ++c) store(out, to + c, elements[row * W + c]);
+  }
+}
+
+__kernel ONE_TILE void rows(__global const word* here, __global const word* there, __global const uint4* sources,
+                            __global word* out, __global const word* table, const Pass pass) {
+  const Pass* const p = &pass;
+  fe tile[R * VECTORS];
+  element* const elements = (element*)tile;
+  const uint begin = (uint)get_group_id(0) * W, count = min(W, p->rows - begin);
+  here += (p->in_at + get_group_id(1)) * (ulong)p->n * WORDS;
+  out += (p->out_at + get_group_id(1)) * (ulong)p->n * WORDS;
+  if (count < W)
+    for (uint i = 0; i < R * VECTORS; ++i) tile[i] = zero();
+  for (uint r = 0; r < count; ++r) {
+    for (uint column = 0; column < R; ++column)
+      elements[(p->columns_reversed ? reversed(column, BITS) : column) * W + r] =
+          load_column(here, there, sources, p, begin + r, column);
+  }
+  transform(tile, table, p->root_bits);
+  if (p->scaled) {
+    const element scale = scale_of(table, p);
+    for (uint i = 0; i < R * VECTORS; ++i) tile[i] = fe_mul(tile[i], fe_of(scale));
+  }
+  for (uint k = 0; k < R; ++k) {
+    const uint row = reversed(k, BITS);
+    const ulong at = p->out_reversed ? (ulong)begin * R + row : (ulong)k * p->rows + begin, apart = p->out_reversed ? R : 1;
+    for (uint r = 0; r < count; ++r) store(out, at + r * apart, elements[row * W + r]);
+  }
+}
+
+#else
+// Elements of a tile in local memory; a row is one longer, so that the elements of a column are in
+// different banks. Elements of 32 bytes lie in two planes.
+#define CELLS (R * (W + 1))
+#if WORD == 32
+#define LOCAL_WORDS (2 * CELLS)
+PART void put(__local word* cells, uint at, fe x) {
+  cells[at] = (uint4)(x.v[0], x.v[1], x.v[2], x.v[3]);
+  cells[at + CELLS] = (uint4)(x.v[4], x.v[5], x.v[6], x.v[7]);
+}
+PART fe take(__local const word* cells, uint at) {
+  const uint4 a = cells[at], b = cells[at + CELLS];
+  const fe x = {{a.x, a.y, a.z, a.w, b.x, b.y, b.z, b.w}};
+  return x;
+}
+#else
+#define LOCAL_WORDS CELLS
+PART void put(__local word* cells, uint at, fe x) { cells[at] = x; }
+PART fe take(__local const word* cells, uint at) { return cells[at]; }
+#endif
+PART uint cell_of(uint row, uint column) { return row * (W + 1) + column; }
+
+// Transforms the tile of which this work-item has the elements row_of(g, j, BITS) of its column.
+// It ends with elements row_of(g, j, LAST_BITS).
+PART void transform(fe* v, __local word* cells, const uint g, const uint column, __global const word* table,
+                    const uint root_bits) {
+  UNROLL for (int left = BITS; left > 0; left -= EACH_BITS) {
+    const uint bits = (uint)left;
+    if (left < BITS) {
+      UNROLL for (uint j = 0; j < EACH; ++j) put(cells, cell_of(row_of(g, j, bits + EACH_BITS), column), v[j]);
+      barrier(CLK_LOCAL_MEM_FENCE);
+      UNROLL for (uint j = 0; j < EACH; ++j) v[j] = take(cells, cell_of(row_of(g, j, bits), column));
+    }
+    levels(v, bits, first_of(g, bits), table, root_bits);
+  }
+}
+
+__kernel ONE_TILE void columns(__global const word* in, __global word* out, __global const word* table, const Pass pass) {
+  const Pass* const p = &pass;
+  __local word cells[LOCAL_WORDS];
+  const uint lane = (uint)get_local_id(0), g = lane >> WIDTH_BITS;
+  const uint hi = (uint)get_group_id(0) / p->across, begin = (uint)get_group_id(0) % p->across * W,
+             in_tile = lane & (W - 1), column = begin + in_tile;
+  in += (p->in_at + get_group_id(1)) * (ulong)p->n * WORDS;
+  out += (p->out_at + get_group_id(1)) * (ulong)p->n * WORDS;
+  fe v[EACH];
+  if (p->in_reversed) {  // a column is contiguous
+    for (uint i = lane; i < R * W; i += GROUP) {
+      const uint row = reversed(i & (R - 1), BITS), c = i >> BITS;
+      put(cells, cell_of(row, c), begin + c < p->width ? load(in, place_in(p, row * p->in_row + hi * p->in_hi, begin + c)) : zero());
+    }
+    barrier(CLK_LOCAL_MEM_FENCE);
+    UNROLL for (uint j = 0; j < EACH; ++j) v[j] = take(cells, cell_of(row_of(g, j, BITS), in_tile));
+  } else {
+    UNROLL for (uint j = 0; j < EACH; ++j) v[j] =
+        column < p->width ? load(in, place_in(p, row_of(g, j, BITS) * p->in_row + hi * p->in_hi, column)) : zero();
+  }
+  transform(v, cells, g, in_tile, table, p->root_bits);
+  if (column >= p->width) return;
+  const uint exponent = exponent_of(p, hi, column), k0 = reversed(g, BITS - EACH_BITS);
+  fe factor = power(table, p, exponent * k0);
+  const fe ratio = power(table, p, exponent << (BITS - EACH_BITS));
+  UNROLL for (uint m = 0; m < EACH; ++m) {
+    store(out, place_out(p, k0 + (m << (BITS - EACH_BITS)), hi, column), fe_mul(v[reversed(m, EACH_BITS)], factor));
+    if (m + 1 < EACH) factor = fe_mul(factor, ratio);
+  }
+}
+
+__kernel ONE_TILE void rows(__global const word* here, __global const word* there, __global const uint4* sources,
+                            __global word* out, __global const word* table, const Pass pass) {
+  const Pass* const p = &pass;
+  __local word cells[LOCAL_WORDS];
+  const uint lane = (uint)get_local_id(0), g = lane >> WIDTH_BITS, begin = (uint)get_group_id(0) * W, in_tile = lane & (W - 1),
+             row = begin + in_tile;
+  here += (p->in_at + get_group_id(1)) * (ulong)p->n * WORDS;
+  out += (p->out_at + get_group_id(1)) * (ulong)p->n * WORDS;
+  for (uint i = lane; i < R * W; i += GROUP) {
+    const uint column = i & (R - 1), r = i >> BITS;
+    put(cells, cell_of(p->columns_reversed ? reversed(column, BITS) : column, r),
+        begin + r < p->rows ? load_column(here, there, sources, p, begin + r, column) : zero());
+  }
+  barrier(CLK_LOCAL_MEM_FENCE);
+  fe v[EACH];
+  UNROLL for (uint j = 0; j < EACH; ++j) v[j] = take(cells, cell_of(row_of(g, j, BITS), in_tile));
+  transform(v, cells, g, in_tile, table, p->root_bits);
+  if (p->scaled) {
+    const element scale = scale_of(table, p);
+    UNROLL for (uint j = 0; j < EACH; ++j) v[j] = fe_mul(v[j], scale);
+  }
+  if (p->out_reversed) {
+    UNROLL for (uint j = 0; j < EACH; ++j) put(cells, cell_of(row_of(g, j, LAST_BITS), in_tile), v[j]);
+    barrier(CLK_LOCAL_MEM_FENCE);
+    for (uint i = lane; i < R * W; i += GROUP) {
+      const uint at = i & (R - 1), r = i >> BITS;
+      if (begin + r < p->rows) store(out, (ulong)(begin + r) * R + at, take(cells, cell_of(at, r)));
+    }
+  } else if (row < p->rows) {
+    UNROLL for (uint j = 0; j < EACH; ++j)
+        store(out, (ulong)reversed(row_of(g, j, LAST_BITS), BITS) * p->rows + row, v[j]);
+  }
+}
+#endif

@@ -1,0 +1,127 @@
+// Arithmetic in the fields of the ntt suite. Included by ntt.cl; has no kernel.
+//
+// Data are canonical words, below the modulus p. Factors (roots of unity) are in Montgomery form,
+// so that a product of data with a factor is canonical again, and nothing is converted. Goldilocks
+// needs no Montgomery form, since 2^64 = 2^32 - 1 there.
+//
+// -D options: WORD (bytes of an element: 4, 8, 32); P and INVERSE_P (1/p mod 2^32) for 4; those of
+// msm_field.cl for 32, and with ROLLED P_INVERSE_64 (-1/p mod 2^64); LANES (elements of a vector that one work-item computes at once, 1 unless
+// WORD is 4).
+#if WORD == 32
+#ifdef ROLLED
+#define MSM_ROLLED
+#endif
+#include "msm_field.cl"
+#else
+#include "unroll.cl"
+#define PART static inline __attribute__((always_inline))
+#endif
+#define JOIN2(a, b) a##b
+#define JOIN(a, b) JOIN2(a, b)
+
+#if WORD == 4
+typedef uint word;
+#if LANES > 1
+typedef JOIN(uint, LANES) fe;
+#define fe_of(x) ((fe)(x))
+#else
+typedef uint fe;
+#define fe_of(x) (x)
+#endif
+#define WORDS 1
+
+// Returns a w / 2^32, for any a below 2^32 and w below p.
+PART fe fe_mul(fe a, fe w) {
+  const fe low = a * w * fe_of(INVERSE_P), r = mul_hi(a, w) - mul_hi(low, fe_of(P));
+  return min(r, r + fe_of(P));
+}
+PART fe fe_add(fe a, fe b) {
+  const fe sum = a + b;
+  return min(sum, sum - fe_of(P));
+}
+PART fe fe_sub(fe a, fe b) {
+  const fe difference = a - b;
+  return min(difference, difference + fe_of(P));
+}
+// Returns a - b for fe_mul, which takes sums that are not reduced.
+PART fe fe_sub_for_mul(fe a, fe b) { return a - b + fe_of(P); }
+
+#elif WORD == 8
+typedef ulong word;
+typedef ulong fe;
+#define fe_of(x) (x)
+#define WORDS 1
+#define MODULUS_64 0xffffffff00000001ul
+#define EPSILON 0xfffffffful  // 2^64 mod p
+
+PART fe fe_sub(fe a, fe b) {
+  const ulong difference = a - b;
+  return a < b ? difference - EPSILON : difference;
+}
+PART fe fe_add(fe a, fe b) { return fe_sub(a, MODULUS_64 - b); }
+PART fe fe_sub_for_mul(fe a, fe b) { return fe_sub(a, b); }
+// Takes any 64-bit numbers: with the product's 32-bit words h1 h0 in its upper half, it is the
+// lower half - h1 + h0 (2^32 - 1).
+PART fe fe_mul(fe a, fe w) {
+  const ulong low = a * w, high = mul_hi(a, w), h1 = high >> 32, h0 = high & EPSILON;
+  const ulong rest = low - h1, kept = low < h1 ? rest - EPSILON : rest;
+  const ulong sum = kept + ((h0 << 32) - h0), folded = sum < kept ? sum + EPSILON : sum;
+  return min(folded, folded + EPSILON);  // the sum wraps around if `folded` is p or more
+}
+
+#else
+typedef uint4 word;
+typedef Fp fe;
+#define WORDS 2
+
+// Returns a value below 2p reduced to below p: BLS12-381's p has 255 bits, so that 4p does not fit.
+PART fe fe_reduced(fe a) {
+  const uint p[LIMBS] = {LIST_P};
+  const fe b = a;
+  const uint small = subtract_limbs(a.v, p);
+  UNROLL for (int i = 0; i < LIMBS; ++i) a.v[i] = small ? b.v[i] : a.v[i];
+  return a;
+}
+PART fe fe_add(fe a, fe b) {
+  add_limbs(a.v, b.v);
+  return fe_reduced(a);
+}
+PART fe fe_sub(fe a, fe b) {
+  const uint p[LIMBS] = {LIST_P};
+  const uint negative = subtract_limbs(a.v, b.v);
+  UNROLL for (int i = 0; i < LIMBS; ++i) b.v[i] = p[i] & negative;
+  add_limbs(a.v, b.v);
+  return a;
+}
+PART fe fe_sub_for_mul(fe a, fe b) { return fe_sub(a, b); }
+// The factor comes first: running sums then stay below 2p.
+#ifdef ROLLED
+// CPUs multiply 64 bits at once. The same method as fp_mul.
+CALLED fe fe_mul(fe a, fe w) {
+  const uint p[LIMBS] = {LIST_P};
+  ulong sum[4] = {0, 0, 0, 0};
+  for (int i = 0; i < 4; ++i) {
+    const ulong x = (ulong)a.v[2 * i + 1] << 32 | a.v[2 * i];
+    ulong carry = 0;
+    for (int j = 0; j < 4; ++j) {
+      const ulong y = (ulong)w.v[2 * j + 1] << 32 | w.v[2 * j], low = x * y, once = low + sum[j];
+      sum[j] = once + carry;
+      carry = mul_hi(x, y) + (once < low) + (sum[j] < once);
+    }
+    const ulong top = carry, m = sum[0] * P_INVERSE_64;
+    carry = 0;
+    for (int j = 0; j < 4; ++j) {
+      const ulong y = (ulong)p[2 * j + 1] << 32 | p[2 * j], low = m * y, once = low + sum[j], twice = once + carry;
+      carry = mul_hi(m, y) + (once < low) + (twice < once);
+      if (j > 0) sum[j - 1] = twice;
+    }
+    sum[3] = top + carry;
+  }
+  fe r;
+  for (int i = 0; i < LIMBS; ++i) r.v[i] = (uint)(sum[i / 2] >> (i % 2 * 32));
+  return fe_reduced(r);
+}
+#else
+PART fe fe_mul(fe a, fe w) { return fe_reduced(fp_mul(w, a)); }
+#endif
+#endif

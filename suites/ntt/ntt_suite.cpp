@@ -1,0 +1,72 @@
+// The ntt suite's registration: name, options and sizes.
+#include "suites/ntt/batch_workload.hpp"
+#include "suites/ntt/split_workload.hpp"
+#include "suites/suites.hpp"
+
+namespace mgpu {
+
+SuiteInfo ntt_suite();
+
+namespace {
+
+using namespace ntt;
+
+Bytes host_bytes_of(const SuiteParams& params) { return ntt::host_bytes(params); }
+
+void check(const SuiteParams& params) { problem_of(params); }
+
+std::uint64_t size_of_input(SuiteParams& params) { return problem_of(params).n(); }
+
+Shape shape(const SuiteParams& params) { return shape_of(problem_of(params)); }
+
+std::unique_ptr<Workload> make(const SuiteParams& params) {
+  const Problem problem = problem_of(params);
+  if (problem.is_split()) return std::make_unique<SplitWorkload>(problem, params);
+  return std::make_unique<BatchWorkload>(problem, params);
+}
+
+}  // namespace
+
+SuiteInfo ntt_suite() {
+  using Kind = SuiteOption::Kind;
+  SuiteInfo info;
+  info.name = "ntt";
+  info.summary =
+      "Number-theoretic transforms: one, whose columns and rows devices share and exchange, or "
+      "many, which they share";
+  info.size_name = "elements";
+  info.default_size = 1 << 22;
+  info.quick_size = 1 << 16;
+  info.full_size = 1 << 24;
+  info.full_size_cpu = 1 << 18;
+  info.options = {
+      {"op", "ntt: forward; intt: inverse, divided by the number of elements", {"ntt", "intt"}},
+      {"field",
+       "Prime field; a root of unity is the power (p - 1) / n of 31, 3, 7, 5 or 7, in this order",
+       {field_names.begin(), field_names.end()}},
+      {"batch",
+       "Number of transforms, each of --size elements; 1: devices share one and exchange parts of "
+       "it",
+       {"1"},
+       Kind::count},
+      {"order",
+       "Order of input and result, natural (n) or bit-reversed (r): nn, nr or rn",
+       {"nn", "nr", "rn"}},
+  };
+  info.modes = {Mode::resident, Mode::end_to_end};
+  info.input =
+      "canonical words, below the modulus, little-endian: raw, of 4 bytes (31-bit "
+      "fields), 8 (goldilocks) or 32; or .npy of uint32 or uint64, with a row per transform, where "
+      "an "
+      "element of 32 bytes is four words";
+  info.has_kernel_variants = true;
+  info.tuned_options = {"field"};
+  info.host_bytes = host_bytes_of;
+  info.size_of_input = size_of_input;
+  info.check = check;
+  info.shape = shape;
+  info.make = make;
+  return info;
+}
+
+}  // namespace mgpu

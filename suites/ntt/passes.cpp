@@ -1,0 +1,193 @@
+#include "suites/ntt/passes.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "suites/common/build_option.hpp"
+
+namespace mgpu::ntt {
+namespace {
+
+std::string hex(std::uint64_t value, int bits = 32) {
+  std::string text = "0x";
+  for (int shift = bits - 4; shift >= 0; shift -= 4)
+    text += "0123456789abcdef"[value >> shift & 15];
+  return text + (bits == 32 ? "u" : "ul");
+}
+
+void define_limbs(std::string& options, const char* prefix, const Limbs& value) {
+  for (unsigned i = 0; i < 8; ++i)
+    options +=
+        " -D" + std::string(prefix) + std::to_string(i) + "=" + hex(value[i / 2] >> (i % 2 * 32));
+}
+
+// Returns x times 2^factor_bits.
+template <class F>
+typename F::Value factor(typename F::Value x) {
+  for (unsigned i = 0; i < F::factor_bits; ++i) x = F::add(x, x);
+  return x;
+}
+
+std::string field_options(Field field, const DeviceTraits& device) {
+  return with_field(field, [&](auto f) {
+    using F = decltype(f);
+    std::string options = define("WORD", F::bytes);
+    if constexpr (F::bytes == 4) {
+      std::uint32_t inverse = 1;  // Newton's method
+      for (int i = 0; i < 5; ++i)
+        inverse *= 2 - static_cast<std::uint32_t>(F::modulus[0]) * inverse;
+      options += " -DP=" + hex(F::modulus[0]) + " -DINVERSE_P=" + hex(inverse);
+    }
+    if constexpr (F::bytes == 32) {
+      options += " -DLIMBS=8 -DP_INVERSE=" + hex(F::minus_inverse()) +
+                 " -DP_INVERSE_64=" + hex(F::minus_inverse(), 64);
+      Limbs twice{};
+      for (std::size_t i = 0; i < 4; ++i)
+        twice[i] = F::modulus[i] << 1 | (i > 0 ? F::modulus[i - 1] >> 63 : 0);
+      define_limbs(options, "P", F::modulus);
+      define_limbs(options, "D", twice);
+      define_limbs(options, "U", factor<F>(F::of(1)));
+      if (device.nvidia) options += " -DMSM_PTX";
+    }
+    if (device.cpu) options += " -DROLLED";
+    return options;
+  });
+}
+
+// Returns the powers of the roots: of the first root in the table (half of them), small and large
+// ones of w, and 1/n.
+template <class F>
+std::vector<std::byte> table_of(const Problem& problem, unsigned root_bits, unsigned low_bits) {
+  using Value = typename F::Value;
+  std::vector<std::byte> table;
+  const auto append = [&](Value step, std::uint64_t count) {
+    Value x = factor<F>(F::of(1));
+    for (std::uint64_t i = 0; i < count; ++i) {
+      table.resize(table.size() + F::bytes);
+      F::store(table.data() + table.size() - F::bytes, x);
+      x = F::multiply(x, step);
+    }
+  };
+  append(root_of_unity<F>(root_bits, problem.inverse), std::uint64_t{1} << (root_bits - 1));
+  append(root_of_unity<F>(problem.bits, problem.inverse), std::uint64_t{1} << low_bits);
+  table.resize(table.size() + F::bytes);
+  F::store(table.data() + table.size() - F::bytes,
+           factor<F>(inverse_of_power_of_two<F>(problem.bits)));
+  append(root_of_unity<F>(problem.bits - low_bits, problem.inverse),
+         std::uint64_t{1} << (problem.bits - low_bits));
+  return table;
+}
+
+}  // namespace
+
+std::string Variant::name() const {
+  return tile == 0 ? "tile per work-item" : "tiles of " + std::to_string(tile / 1024) + " KiB";
+}
+
+std::vector<Variant> variants(const DeviceTraits& device) {
+  std::vector<Variant> all;
+  for (unsigned tile = 32 << 10; tile >= 4 << 10; tile /= 2) all.push_back({tile});
+  if (device.cpu) all.insert(all.begin(), Variant{});
+  return all;
+}
+
+Passes::Passes(const Problem& problem, DeviceResources& device, const Variant& variant)
+    : problem_(problem), variant_(variant), bits_(problem.passes()) {
+  for (std::size_t i = 0; i + 1 < bits_.size(); ++i)
+    columns_.push_back(make("columns", bits_[i], device));
+  rows_ = make("rows", bits_.back(), device);
+  table_ = with_field(problem.field, [&](auto f) {
+    return table_of<decltype(f)>(problem, bits_.front(), problem.bits / 2);
+  });
+  on_device_ = device.allocate(table_.size());
+}
+
+Passes::Kernels Passes::make(const char* name, unsigned bits, DeviceResources& device) const {
+  const Bytes element = problem_.element();
+  // A CPU takes a cache line of a row at once, a GPU 128 bytes if as many fit.
+  const std::uint64_t fitting = std::max<std::uint64_t>(1, (variant_.tile / element) >> bits);
+  const std::uint64_t width =
+      std::min({variant_.tile == 0 ? 64 / element : std::min(fitting, 128 / element),
+                std::uint64_t{1} << problem_.column_bits()});
+  const unsigned each_bits = std::min(bits, variant_.tile == 0 ? 2u : element == 32 ? 3u : 4u);
+  Kernels kernels;
+  kernels.width = width;
+  kernels.group = variant_.tile == 0 ? 1 : (width << bits) >> each_bits;
+  kernels.kernel =
+      device.kernel("ntt.cl", name,
+                    field_options(problem_.field, device.traits()) + define("BITS", bits) +
+                        define("WIDTH_BITS", static_cast<std::uint64_t>(std::countr_zero(width))) +
+                        define("EACH_BITS", each_bits) + define("TILED", variant_.tile == 0) +
+                        (variant_.tile == 0 && element == 4 ? define("LANES", width) : ""));
+  return kernels;
+}
+
+void Passes::load(Stream& stream) {
+  if (!loaded_) stream.upload(*on_device_, 0, table_);
+  loaded_ = true;
+}
+
+Pass Passes::pass(const Transforms& transforms) const {
+  Pass pass{};
+  pass.n = u32(problem_.n());
+  pass.row_bits = problem_.row_bits();
+  pass.column_bits = problem_.column_bits();
+  pass.in_at = u32(transforms.in);
+  pass.out_at = u32(transforms.out);
+  pass.root_bits = bits_.front();
+  pass.low = 1u << (pass.root_bits - 1);
+  pass.low_bits = problem_.bits / 2;
+  pass.high = pass.low + (1u << pass.low_bits) + 1;
+  pass.columns_reversed = problem_.order.in_reversed;
+  return pass;
+}
+
+// The first of two passes transforms along the first digit of i1; the second one along the other
+// digit, in each block of the first.
+void Passes::columns(const Columns& share, bool in_is_whole, const Transforms& transforms,
+                     Buffer& in, Buffer& between, Buffer& out, Stream& stream) {
+  const std::uint32_t n2 = 1u << problem_.column_bits();
+  for (std::size_t i = 0; i < columns_.size(); ++i) {
+    const bool first = i == 0, last = i + 1 == columns_.size();
+    const std::uint32_t other = columns_.size() == 1 ? 1 : 1u << bits_[1 - i];
+    Pass pass = this->pass(transforms);
+    pass.in_width = first && in_is_whole ? n2 : u32(share.size());
+    pass.in_first = first && in_is_whole ? u32(share.first) : 0;
+    pass.in_row = first ? other : 1;
+    pass.in_hi = first ? 1 : 1u << bits_[1];
+    pass.width = u32(share.size());
+    pass.first = u32(share.first);
+    pass.across = u32(ceil_div(share.size(), columns_[i].width));
+    pass.out_row = other;
+    pass.out_hi = 1;
+    if (!last) pass.hi_exponent = n2;
+    if (!first) pass.exponent_shift = bits_[0];
+    pass.in_reversed = first && problem_.order.in_reversed;
+    pass.out_reversed = last && problem_.order.out_reversed;
+    if (!first) pass.in_at = u32(transforms.out);
+    if (last) pass.out_at = 0;
+    const ValueBytes argument{std::as_bytes(std::span(&pass, 1))};
+    const std::size_t group = columns_[i].group;
+    stream.launch(
+        *columns_[i].kernel,
+        {{std::uint64_t{other} * pass.across * group, transforms.count, 1}, {group, 1, 1}},
+        {first ? &in : &between, last ? &out : &between, on_device_.get(), argument});
+  }
+}
+
+void Passes::rows(std::uint64_t rows, const Transforms& transforms, Buffer& here, Buffer& there,
+                  Buffer& sources, std::uint32_t owners, Buffer& out, Stream& stream) {
+  Pass pass = this->pass(transforms);
+  pass.in_at = 0;
+  pass.rows = u32(rows);
+  pass.owners = owners;
+  pass.out_reversed = problem_.order.out_reversed;
+  pass.scaled = problem_.inverse;
+  const ValueBytes argument{std::as_bytes(std::span(&pass, 1))};
+  stream.launch(
+      *rows_.kernel,
+      {{ceil_div(rows, rows_.width) * rows_.group, transforms.count, 1}, {rows_.group, 1, 1}},
+      {&here, &there, &sources, &out, on_device_.get(), argument});
+}
+
+}  // namespace mgpu::ntt

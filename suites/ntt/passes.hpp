@@ -1,0 +1,98 @@
+// The passes of transforms on one device: kernels, tables of roots of unity, and launches.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "suites/ntt/problem.hpp"
+
+namespace mgpu::ntt {
+
+// A kernel variant.
+struct Variant {
+  unsigned tile = 0;  // bytes of a tile in local memory; 0: a work-item computes a whole tile
+  std::string name() const;
+};
+// Returns the variants for a device, best first.
+std::vector<Variant> variants(const DeviceTraits& device);
+
+// Argument of the kernels in kernels/ntt.cl. Counts and strides are in elements.
+struct Pass {
+  // Elements of a transform; log2 of its n1 and n2; number of the first transform in the input's
+  // buffer and in the output's.
+  std::uint32_t n, row_bits, column_bits, in_at, out_at;
+  // Input of `columns`: columns of its rows, that of the share's first column, and rows from an
+  // element of a column to the next, and from a block to the next.
+  std::uint32_t in_width, in_first, in_row, in_hi;
+  // Columns of the share, also of the output's rows; the first one's number in the transform;
+  // tiles of a block; rows of the output as of the input.
+  std::uint32_t width, first, across, out_row, out_hi;
+  // Element k of a column is multiplied by w to the power of (block hi_exponent + column) k
+  // 2^exponent_shift.
+  std::uint32_t hi_exponent, exponent_shift;
+  // The table of roots: log2 of the order of the one whose powers come first; where small and large
+  // powers of w begin; log2 of the number of small ones, which 1/n follows.
+  std::uint32_t root_bits, low, high, low_bits;
+  // Rows of the share; devices that computed columns.
+  std::uint32_t rows, owners;
+  // Whether this pass reads input in reversed order, whether columns are in reversed order, whether
+  // it writes rows, or elements of rows, in reversed order; whether it multiplies by 1/n.
+  std::uint32_t in_reversed, columns_reversed, out_reversed, scaled;
+};
+
+// Columns that a device has of each row that it computes: the first column after them, the columns
+// of its rows, and the place of column 0 of the share's first row, which wraps around, in the
+// memory of the device itself or in that which others put into.
+struct Source {
+  std::uint32_t end, width, place, here;
+};
+
+class Passes {
+ public:
+  // Throws Error(unsupported), Error(out_of_memory), Error(device).
+  Passes(const Problem& problem, DeviceResources& device, const Variant& variant);
+
+  const Variant& variant() const { return variant_; }
+  // Uploads the tables, once.
+  void load(Stream& stream);
+  // Range of columns of a transform, in the order in which they are in memory.
+  struct Columns {
+    std::uint64_t first = 0, end = 0;
+    std::uint64_t size() const { return end - first; }
+  };
+  // Consecutive transforms, and the number of the first one in the buffers that are read and
+  // written.
+  struct Transforms {
+    std::uint64_t count = 1, in = 0, out = 0;
+  };
+  // Transforms columns and writes rows of them to `out`, beginning with its first transform. `in`
+  // has whole rows of n2 columns, or only these columns; in reversed order each column is
+  // contiguous. `between` (Transforms::out) has room for as many elements.
+  void columns(const Columns& share, bool in_is_whole, const Transforms& transforms, Buffer& in,
+               Buffer& between, Buffer& out, Stream& stream);
+  // Transforms `rows` rows, whose columns are in `here` and in `there` as `sources` says.
+  void rows(std::uint64_t rows, const Transforms& transforms, Buffer& here, Buffer& there,
+            Buffer& sources, std::uint32_t owners, Buffer& out, Stream& stream);
+
+ private:
+  struct Kernels {
+    std::unique_ptr<Kernel> kernel;
+    std::uint64_t width = 1;  // columns of a tile
+    std::size_t group = 1;
+  };
+  Kernels make(const char* name, unsigned bits, DeviceResources& device) const;
+  // Returns a pass with what all passes have in common.
+  Pass pass(const Transforms& transforms) const;
+
+  const Problem& problem_;
+  const Variant variant_;
+  const std::vector<unsigned> bits_;  // of the passes
+  std::vector<Kernels> columns_;      // of the passes but the last
+  Kernels rows_;
+  std::vector<std::byte> table_;
+  std::unique_ptr<Buffer> on_device_;
+  bool loaded_ = false;
+};
+
+}  // namespace mgpu::ntt

@@ -1,0 +1,45 @@
+// One transform that devices share, as an iterative Workload of two iterations: each device
+// transforms its columns and sends the others their rows of them, then it transforms its rows.
+#pragma once
+
+#include "suites/common/iterative.hpp"
+#include "suites/ntt/passes.hpp"
+
+namespace mgpu::ntt {
+
+class SplitWorkload final : public PartitionedWorkload<Problem>, public Tunable {
+ public:
+  // Throws Error(input), Error(usage), Error(out_of_memory).
+  SplitWorkload(const Problem& problem, const SuiteParams& params);
+
+  WorkloadInterfaces interfaces() override {
+    return {.iterative = this, .exchange = this, .tunable = this};
+  }
+  Demand demand(const DeviceTraits& device) const override;
+  Capacity capacity(const DeviceTraits& device, Mode mode) const override;
+  std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
+  std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
+                                         const Capacity& capacity) override;
+  // Equal shares send each other a part of each row.
+  Exchanged exchanged(Mode) const override {
+    return {false, 0, 1, problem_.bytes() / (devices_ * devices_)};
+  }
+  void connect(PeerGroup& group) override { landing_.allocate(group, landing_bytes(), 1); }
+  void disconnect() override { landing_.free(); }
+  Verdict verify(VerifyLevel level, std::uint64_t seed) override;
+  void write_result(const std::filesystem::path& file) const override;
+
+  // Called by programs, possibly from several threads at once.
+  std::span<const std::byte> input() const { return {pages_.data(), problem_.bytes()}; }
+  std::span<std::byte> result() const { return results_; }
+  // Returns the memory for the columns of others: a device that has a part f of the rows gets
+  // 1 - f of each, which is at most a quarter of all elements. Empty if there is no group.
+  const SharedRing& landing() const { return landing_; }
+  Bytes landing_bytes() const { return problem_.bytes() / 4; }
+
+ private:
+  const std::size_t devices_;
+  SharedRing landing_;
+};
+
+}  // namespace mgpu::ntt

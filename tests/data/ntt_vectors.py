@@ -1,0 +1,33 @@
+# Prints check vectors for number-theoretic transforms, computed two ways by naive host arithmetic; ntt_vectors.txt is its
+# output: python3 tests/data/ntt_vectors.py. Input i of a vector is splitmix64(i) modulo p, as that of run ntt --seed 0.
+import hashlib
+# ---------- fields ----------
+F={'babybear':(2**31-2**27+1,31,27,4),'koalabear':(2**31-2**24+1,3,24,4),'goldilocks':(2**64-2**32+1,7,32,8),
+   'bn254_fr':(21888242871839275222246405745257275088548364400416034343698204186575808495617,5,28,32),
+   'bls12_381_fr':(0x73eda753299d7d483339d80809a1d80553bda402fffe5bfeffffffff00000001,7,32,32)}
+def splitmix(i):
+    M=2**64-1; z=(i+1)*0x9E3779B97F4A7C15&M
+    z=((z^(z>>30))*0xBF58476D1CE4E5B9)&M; z=((z^(z>>27))*0x94D049BB133111EB)&M
+    return z^(z>>31)
+def ntt(a,p,w):
+    n=len(a)
+    if n==1: return a
+    if n==2: return [(a[0]+a[1])%p,(a[0]-a[1])%p]
+    e=ntt(a[0::2],p,w*w%p); o=ntt(a[1::2],p,w*w%p); r=[0]*n; t=1; h=n//2
+    for i in range(h):
+        v=t*o[i]%p; r[i]=(e[i]+v)%p; r[i+h]=(e[i]-v)%p; t=t*w%p
+    return r
+for f,(p,g,ad,b) in F.items():
+    root=pow(g,(p-1)>>ad,p)
+    assert pow(root,2**ad,p)==1 and pow(root,2**(ad-1),p)==p-1
+    print(f,'two-adicity',ad,'root of order 2^%d ='%ad,hex(root))
+    x=list(range(1,9)); w=pow(g,(p-1)>>3,p); y=ntt(x,p,w)
+    naive=[sum(x[i]*pow(w,i*k,p) for i in range(8))%p for k in range(8)]; assert y==naive
+    print('   n=8 x=1..8:', [hex(v) for v in y] if b<32 else [hex(y[0]),hex(y[1])])
+    for lg in (10,16):
+        n=1<<lg; w=pow(g,(p-1)>>lg,p); x=[splitmix(i)%p for i in range(n)]; y=ntt(x,p,w)
+        k=n//3; s=0; wk=pow(w,k,p); t=1
+        for v in x: s=(s+v*t)%p; t=t*wk%p
+        assert s==y[k]
+        d=hashlib.sha256(b''.join(v.to_bytes(b,'little') for v in y)).hexdigest()
+        print('   n=2^%d sha256'%lg,d)
