@@ -56,15 +56,15 @@ std::string device_rows(const ProfileReport& report, const TableStyle& style) {
   }
   return titled_table("Where the time of each device went, in % of the time:",
                       {{"device", "", false},
-                       {"name", "", false, 2, true},
+                       {"name", "", false, 1, true},
                        {"upload", "%"},
                        {"compute", "%"},
                        {"download", "%"},
                        {"launch", "%"},
                        {"idle", "%"},
-                       {"bytes in", "", true, 3},
-                       {"bytes out", "", true, 3},
-                       {"memory", "peak", true, 1}},
+                       {"bytes in", "", true, 2},
+                       {"bytes out", "", true, 2},
+                       {"memory", "peak", true, 3}},
                       std::move(rows), style);
 }
 
