@@ -4,7 +4,6 @@
 // pass unchanged.
 #include <unistd.h>
 
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <stdexcept>
@@ -59,32 +58,19 @@ void read_script(const std::string& text, const std::string& log) {
   }
 }
 
+void wrap_calls(const cl_icd_dispatch* next, cl_icd_dispatch& table) {
+  cl = next;
+  wrap_object_calls(table);
+  wrap_command_calls(table);
+  wrap_event_calls(table);
+  wrap_lie_calls(table);
+  read_script(variable("MGPU_FAULT_SCRIPT"), variable("MGPU_FAULT_LOG"));
+}
+
 }  // namespace
 }  // namespace fault
 
-MGPU_LAYER_EXPORT cl_int CL_API_CALL clGetLayerInfo(cl_layer_info what, size_t size, void* value,
-                                                    size_t* size_told) {
-  return mgpu::layer::answer_layer_info("mgpu-bench faults", what, size, value, size_told);
-}
-
-MGPU_LAYER_EXPORT cl_int CL_API_CALL clInitLayer(cl_uint entries, const cl_icd_dispatch* next,
-                                                 cl_uint* entries_told,
-                                                 const cl_icd_dispatch** told) {
-  constexpr cl_uint known = mgpu::layer::kDispatchEntries;
-  if (next == nullptr || entries_told == nullptr || told == nullptr || entries < known)
-    return CL_INVALID_VALUE;
-  static cl_icd_dispatch table;
-  fault::cl = next;
-  table = *next;
-  fault::wrap_object_calls(table);
-  fault::wrap_command_calls(table);
-  fault::wrap_event_calls(table);
-  fault::wrap_lie_calls(table);
-  fault::read_script(fault::variable("MGPU_FAULT_SCRIPT"), fault::variable("MGPU_FAULT_LOG"));
-  *told = &table;
-  *entries_told = known;
-  return CL_SUCCESS;
-}
+MGPU_LAYER("mgpu-bench faults", fault::wrap_calls)
 
 // Sets the script in place of the variables, for tests of the layer in one process. Threads that
 // are inside calls see the old or the new rules. Devices that died live again.
