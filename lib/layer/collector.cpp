@@ -152,12 +152,15 @@ void Collector::take_memory(const Memory& memory) {
   if (memory.host_pointer == 0) return;
   const auto kind = memory.type == MemoryType::svm ? HostMemory::svm : HostMemory::pinned;
   regions_[memory.host_pointer] = Region{memory.bytes, memory.id, 0, kind};
+  region_of_memory_[memory.id] = memory.host_pointer;
 }
 
 void Collector::release_region_of(std::uint32_t memory) {
-  const auto is_its = [&](const auto& region) { return region.second.memory == memory; };
-  const auto found = std::find_if(regions_.begin(), regions_.end(), is_its);
-  if (found != regions_.end()) regions_.erase(found);
+  const auto found = region_of_memory_.find(memory);
+  if (found == region_of_memory_.end()) return;
+  const auto region = regions_.find(found->second);
+  if (region != regions_.end() && region->second.memory == memory) regions_.erase(region);
+  region_of_memory_.erase(found);
 }
 
 HostMemory Collector::host_memory_of(std::uint64_t pointer) const {
@@ -211,17 +214,12 @@ std::size_t Collector::poll_all() {
   taken_.clear();
   for (auto at = queues_.begin(); at != queues_.end();) {
     auto& commands = at->second.commands;
-    auto kept = commands.begin();
-    for (auto command = commands.begin(); command != commands.end(); ++command) {
-      if (finish(*command)) continue;
-      if (at->second.in_order) {  // then no later one is complete
-        kept = std::move(command, commands.end(), kept);
-        break;
-      }
-      *kept++ = *command;
-    }
-    pending_ -= static_cast<std::size_t>(commands.end() - kept);
-    commands.erase(kept, commands.end());
+    const std::size_t before = commands.size();
+    if (at->second.in_order)  // after one that is incomplete all are
+      while (!commands.empty() && finish(commands.front())) commands.pop_front();
+    else
+      std::erase_if(commands, [&](const Pending& command) { return finish(command); });
+    pending_ -= before - commands.size();
     at = commands.empty() ? queues_.erase(at) : std::next(at);
   }
   const std::lock_guard lock(drain_mutex_);

@@ -113,7 +113,8 @@ class Collector {
   std::vector<std::byte> out_;
   std::vector<std::shared_ptr<ThreadState>> threads_;
   std::uint32_t last_thread_ = 0;
-  std::map<std::uint64_t, Region> regions_;
+  std::map<std::uint64_t, Region> regions_;  // by address
+  std::unordered_map<std::uint32_t, std::uint64_t> region_of_memory_;
   std::unordered_map<const char*, std::uint32_t> names_;
   std::vector<Incoming> incoming_;
   std::vector<std::pair<cl_device_id, std::uint32_t>> new_clocks_;

@@ -247,6 +247,15 @@ TEST_CASE("answers about objects are the program's own, and each command is logg
   CHECK(process.tail.find(std::string("facts") + '\0') != std::string::npos);
 }
 
+TEST_CASE("objects are destroyed when the program releases them") {
+  // A driver may be late itself.
+  const auto at_once = numbers_in(ProfiledRun::run({"gone"}, {}).output);
+  const auto profiled = numbers_in(ProfiledRun({"gone"}).end.output);
+  REQUIRE((at_once.size() == 1 && profiled.size() == 1));
+  CHECK(at_once[0] > 0);
+  CHECK(profiled[0] * 2 >= at_once[0]);
+}
+
 TEST_CASE("commands have the time stamps that the driver gives") {
   const ProfiledRun profiled({"stamps"});
   const auto printed = numbers_in(profiled.end.output);

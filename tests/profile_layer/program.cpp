@@ -499,6 +499,30 @@ int threads() {
   return 0;
 }
 
+// Prints how many of 40 contexts were gone as soon as they were released, a while after their only
+// command was complete.
+int gone_contexts() {
+  const Place place(1);
+  int gone_at_once = 0;
+  std::atomic<int> gone{0};
+  for (int c = 0; c < 40; ++c) {
+    cl_context context =
+        clCreateContext(nullptr, 1, place.devices.data(), nullptr, nullptr, nullptr);
+    cl_command_queue queue = clCreateCommandQueue(context, place.devices[0], 0, nullptr);
+    clSetContextDestructorCallback(context, count_context, &gone);
+    clEnqueueMarkerWithWaitList(queue, 0, nullptr, nullptr);
+    clFinish(queue);
+    ::usleep(300);
+    clReleaseCommandQueue(queue);
+    const int before = gone;
+    clReleaseContext(context);
+    gone_at_once += gone > before;
+    while (gone == before) ::usleep(100);
+  }
+  std::printf("%d\n", gone_at_once);
+  return 0;
+}
+
 int random_programs(std::uint64_t first, int count) {
   for (int k = 0; k < count; ++k) {
     Report report;
@@ -535,6 +559,7 @@ int main(int count, char** words) {
   if (mode == "close") return program::close_files(word(1).c_str());
   if (mode == "pile") return program::pile_up(std::stoi(word(1)));
   if (mode == "stamps") return program::print_stamps();
+  if (mode == "gone") return program::gone_contexts();
   if (mode == "threads") return program::threads();
   std::fprintf(stderr, "usage: program facts|random SEED COUNT|end HOW|fork before|after|...\n");
   return 2;
