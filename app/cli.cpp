@@ -243,9 +243,10 @@ class Tree {
                 "Examples:\n  mgpu-bench report last\n"
                 "  mgpu-bench report last --where suite=merkle --where strategy=equal,dynamic\n"
                 "  mgpu-bench report r.json --export csv=r.csv --require 'best:efficiency>=0.9'\n");
-    add_arguments(sub, "FILE",
-                  std::string("A file saved by run or links, compressed by gzip or not") + kOrLast,
-                  true);
+    add_arguments(
+        sub, "FILE",
+        std::string("A file saved by run, links or profile, compressed by gzip or not") + kOrLast,
+        true);
     for (const OptionSpec& spec : report_specs_) add(sub, spec);
   }
 
@@ -254,7 +255,8 @@ class Tree {
         command("compare", "Say what changed between two results; exit code 3 if it got slower",
                 kCompareFooter);
     add_arguments(sub, "RESULT",
-                  std::string("BASE and NEW: files saved by run, or by links") + kOrLast +
+                  std::string("BASE and NEW: files saved by run, by links or by profile") +
+                      kOrLast +
                       "; several runs: BASE ... -- NEW .... With --interleave: what to run",
                   false);
     for (const OptionSpec& spec : compare_specs_) add(sub, spec);
@@ -323,7 +325,7 @@ class Tree {
     CLI::App* sub = command("trace", "Make a Chrome trace of a saved result",
                             "Examples:\n  mgpu-bench trace r.json -o r.trace.json     open it in "
                             "https://ui.perfetto.dev\n");
-    add_arguments(sub, "FILE", std::string("A file saved by run") + kOrLast, true);
+    add_arguments(sub, "FILE", std::string("A file saved by run or profile") + kOrLast, true);
     add(sub, {"output", 'o', OptionSpec::Kind::value, "FILE",
               "Write to this file instead of standard output; missing folders are created", ""});
     add(sub, {"trace", 0, OptionSpec::Kind::value, "FILE", "", "", 0, OptionField(), "output"});

@@ -1,5 +1,6 @@
 // The fields of the file of `profile`.
-#include <fmt/format.h>
+#include <filesystem>
+#include <fstream>
 
 #include "lib/base/text_file.hpp"
 #include "lib/report/profile_report.hpp"
@@ -320,14 +321,21 @@ std::string profile_schema() {
 }
 
 bool is_profile(const std::filesystem::path& file) {
-  std::string text;
-  try {
-    text = read_text_file(file, FileKind::regular);
-  } catch (const Error&) {
-    return false;
+  constexpr std::size_t kHead = 200;  // has the name of the schema
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(file, ignored)) return false;  // a pipe is read once
+  std::string head(kHead, '\0');
+  std::ifstream in(file, std::ios::binary);
+  in.read(head.data(), kHead);
+  head.resize(static_cast<std::size_t>(in.gcount()));
+  if (head.starts_with("\x1f\x8b")) {  // compressed
+    try {
+      head = read_text_file(file, FileKind::regular).substr(0, kHead);
+    } catch (const Error&) {
+      return false;
+    }
   }
-  return std::string_view(text).substr(0, 200).find("\"mgpu-bench/profile\"") !=
-         std::string_view::npos;
+  return head.find("\"mgpu-bench/profile\"") != std::string::npos;
 }
 
 ProfileReport read_profile_value(const JsonReader& json) {

@@ -37,18 +37,22 @@ std::uint64_t count_of(const std::vector<CopyFigures>& copies, std::uint64_t Cop
   return count;
 }
 
-// Returns "clFinish (scale) 36 times, 1.20 s" of the call that waited longest.
-std::string longest_wait(const ProfileReport& report) {
-  if (report.waits.empty()) return "";
+// Returns ", most of all clFinish for scale, 36 times, 1.20 s in all", or that threads wait in
+// other ways, if those calls are not most of what waiting costs.
+std::string longest_wait(const ProfileReport& report, Nanos saved) {
+  Nanos all{};
+  for (const WaitFigures& wait : report.waits) all = saturating_add(all, wait.total);
+  if (seconds(all) < seconds(saved) / 2)
+    return ", which ask again and again whether commands have ended, or are told by other threads";
   const WaitFigures& wait = report.waits.front();
   return fmt::format(", most of all {} for {}, {} time{}, {} in all", wait.call, wait.what,
                      wait.calls, wait.calls == 1 ? "" : "s", format_duration(wait.total));
 }
 
 // Returns what holds the program back and, after a semicolon, the condition of the better time.
-std::string cost_words(const ProfileReport& report) {
+std::string cost_words(const ProfileReport& report, const ProgramCost& cost) {
   const ProgramCosts& costs = report.costs;
-  const std::string& name = costs.held_back_by;
+  const std::string& name = cost.name;
   if (name == "perfect_balance")
     return fmt::format("balance; with shares {} in place of {}",
                        shares_words(costs.shares, &ProgramShare::balanced),
@@ -70,7 +74,8 @@ std::string cost_words(const ProfileReport& report) {
         launches);
   }
   if (name == "free_waits")
-    return fmt::format("waits of the host{}; if it enqueued without waiting", longest_wait(report));
+    return fmt::format("waits of the host{}; if it enqueued without waiting",
+                       longest_wait(report, report.makespan - cost.time));
   if (name == "free_host_work")
     return "work of the host between its calls; if it took no time (or ran next to the devices)";
   return fmt::format("kernels built after the first command, {} build{}, {} in all; built before",
@@ -125,10 +130,10 @@ std::vector<std::string> profile_verdict(const ProfileReport& report) {
   }
   const auto cost = std::find_if(costs.costs.begin(), costs.costs.end(),
                                  [&](const auto& each) { return each.name == costs.held_back_by; });
-  std::vector<std::string> sentences{
-      fmt::format("What holds it back most: {} it would take {} instead of {} ({:.0f} % less).",
-                  cost_words(report), format_duration(cost->time), format_duration(report.makespan),
-                  100 * (1 - seconds(cost->time) / seconds(report.makespan)))};
+  std::vector<std::string> sentences{fmt::format(
+      "What holds it back most: {} it would take {} instead of {} ({:.0f} % less).",
+      cost_words(report, *cost), format_duration(cost->time), format_duration(report.makespan),
+      100 * (1 - seconds(cost->time) / seconds(report.makespan)))};
   add_hints(report, sentences);
   return sentences;
 }

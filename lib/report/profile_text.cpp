@@ -56,15 +56,15 @@ std::string device_rows(const ProfileReport& report, const TableStyle& style) {
   }
   return titled_table("Where the time of each device went, in % of the time:",
                       {{"device", "", false},
-                       {"name", "", false, 2, true},
+                       {"name", "", false, 1, true},
                        {"upload", "%"},
                        {"compute", "%"},
                        {"download", "%"},
                        {"launch", "%"},
                        {"idle", "%"},
-                       {"bytes in", "", true, 3},
-                       {"bytes out", "", true, 3},
-                       {"memory", "peak", true, 1}},
+                       {"bytes in", "", true, 2},
+                       {"bytes out", "", true, 2},
+                       {"memory", "peak", true, 3}},
                       std::move(rows), style);
 }
 
@@ -90,20 +90,20 @@ std::string kernel_rows(const ProfileReport& report, const TableStyle& style) {
   std::vector<TextRow> rows;
   for (const KernelFigures& kernel : report.kernels) {
     const Summary& launch = kernel.launch;
-    rows.push_back({{kernel.name, report.devices.at(kernel.device.value).device.device.id,
-                     std::to_string(launch.n), format_duration(kernel.total),
-                     percent(kernel.total, all), format_duration(launch.mean),
-                     format_duration(launch.stdev), format_duration(launch.min)}});
+    rows.push_back(
+        {{report.devices.at(kernel.device.value).device.device.id, std::to_string(launch.n),
+          format_duration(kernel.total), percent(kernel.total, all), format_duration(launch.mean),
+          format_duration(launch.stdev), format_duration(launch.min), kernel.name}});
   }
   return titled_table("Kernels:",
-                      {{"kernel", "", false, 0, true},
-                       {"device", "", false},
+                      {{"device", "", false},
                        {"calls", ""},
                        {"total", ""},
                        {"share", "%"},
                        {"mean", ""},
                        {"stdev", "", true, 2},
-                       {"min", "", true, 1}},
+                       {"min", "", true, 1},
+                       {"kernel", "", false}},
                       std::move(rows), style);
 }
 
@@ -132,15 +132,12 @@ std::string copy_rows(const ProfileReport& report, const TableStyle& style) {
 std::string wait_rows(const ProfileReport& report, const TableStyle& style) {
   std::vector<TextRow> rows;
   for (const WaitFigures& wait : report.waits)
-    rows.push_back({{wait.call, wait.what, std::to_string(wait.calls), format_duration(wait.total),
-                     percent(wait.total, report.makespan)}});
-  return titled_table("Where threads of the program waited for devices:",
-                      {{"call", "", false, 0, true},
-                       {"for", "", false, 0, true},
-                       {"calls", ""},
-                       {"total", ""},
-                       {"of the time", "%"}},
-                      std::move(rows), style);
+    rows.push_back({{wait.call, std::to_string(wait.calls), format_duration(wait.total),
+                     percent(wait.total, report.makespan), wait.what}});
+  return titled_table(
+      "Where threads of the program waited for devices:",
+      {{"call", "", false}, {"calls", ""}, {"total", ""}, {"of the time", "%"}, {"for", "", false}},
+      std::move(rows), style);
 }
 
 // Returns "imbalance 50.0 %, balance 50.0 %, overlap 12.0 %" of the metrics that are defined.

@@ -3,6 +3,7 @@
 tests/profile/bottlenecks.cpp is the one that the first sentence names; and a profile of `mgpu-bench run` has the time stamps, parts and imbalance of
 the run's own timeline. Usage: profile_test.py BINARY [unittest arguments]. The thorough tier has all suites."""
 
+import gzip
 import json
 import os
 import signal
@@ -104,6 +105,9 @@ class Profile(Case):
         self.assert_trace(self.folder / "t.json")
         self.assertIn("clEnqueueReadBuffer", (self.folder / "t.json").read_text())
         self.assertIn("kernel spin", self.good("compare", file, file).out)
+        packed = self.folder / "p.json.gz"
+        packed.write_bytes(gzip.compress(file.read_bytes()))
+        self.assertEqual(self.good("report", packed, env={"COLUMNS": "80"}).out, shown)
         self.refused(["compare", file, self.folder / "t.json"], 2, "is no profile")
         self.assertEqual(json.loads(self.good("report", file, "--json").out), json.loads(file.read_text()))
 

@@ -2,6 +2,7 @@
 // plain numbers.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <string>
