@@ -173,7 +173,7 @@ ExitCode cmd_check(const Context& context) {
   const std::unique_ptr<Backend> backend = context.make_backend();
   if (!settings.has("timeout")) {
     WaitLimits limits = backend->limits();
-    limits.answer = std::max<Nanos>(std::chrono::seconds(2), options.time / 4);
+    limits.answer = std::max<Nanos>(std::chrono::seconds(10), options.time / 4);
     backend->limit_waits(limits);
   }
   const DeviceSet set = choose_devices(*backend, context);

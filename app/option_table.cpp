@@ -522,7 +522,7 @@ std::vector<OptionSpec> check_options() {
       "Print as JSON (mgpu-bench schema check), and nothing else, on standard output";
   named(options, "timeout").help =
       "Treat a device that completes nothing for this long as hung: 500ms, 30s, 2m (default: a "
-      "quarter of --time, at least 2s)";
+      "quarter of --time, at least 10s)";
   named(options, "slow").help =
       "Slow devices down on purpose, to see that they are found: 0=1.5, gpu=2; DEV is a rank among "
       "the chosen devices or any term of --devices";

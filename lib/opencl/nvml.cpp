@@ -40,6 +40,8 @@ struct Nvml::Functions : Library {
   int (*ecc)(Handle, int*, int*) = nullptr;            // state now, state after the next start
   int (*mig)(Handle, unsigned*, unsigned*) = nullptr;  // state now, state after the next start
   int (*persistence)(Handle, int*) = nullptr;
+  // Corrected (0) or not (1); since the driver was loaded (0) or ever (1).
+  int (*ecc_errors)(Handle, int, int, unsigned long long*) = nullptr;
 
   void find_figures() {
     find(clock, "nvmlDeviceGetClockInfo");
@@ -63,6 +65,7 @@ struct Nvml::Functions : Library {
     find(ecc, "nvmlDeviceGetEccMode");
     find(mig, "nvmlDeviceGetMigMode");
     find(persistence, "nvmlDeviceGetPersistenceMode");
+    find(ecc_errors, "nvmlDeviceGetTotalEccErrors");
   }
 };
 
@@ -203,6 +206,16 @@ DeviceState Nvml::state(Handle gpu) const {
   if (f.clock_limits != nullptr && f.clock_limits(gpu, &limits) == 0)
     state[Setting::throttle] = limit_words(limits);
   return state;
+}
+
+std::optional<std::uint64_t> Nvml::ecc_errors(Handle gpu, bool uncorrected) const {
+  const Functions& f = *functions_;
+  if (Handle whole = nullptr; f.whole_gpu != nullptr && f.whole_gpu(gpu, &whole) == 0) gpu = whole;
+  unsigned long long count = 0;
+  constexpr int kSinceLoaded = 0;
+  if (f.ecc_errors == nullptr || f.ecc_errors(gpu, uncorrected ? 1 : 0, kSinceLoaded, &count) != 0)
+    return std::nullopt;
+  return count;
 }
 
 std::optional<unsigned> Nvml::compute_processes(Handle gpu) const {

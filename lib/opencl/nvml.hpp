@@ -53,6 +53,8 @@ class Nvml {
   DeviceState state(Handle gpu) const;
   // Returns how many processes compute on the GPU, this one included; slower than figures().
   std::optional<unsigned> compute_processes(Handle gpu) const;
+  // Returns how many errors of its memory were counted since the driver was loaded.
+  std::optional<std::uint64_t> ecc_errors(Handle gpu, bool uncorrected) const;
 
  private:
   struct Functions;

@@ -62,6 +62,11 @@ struct CheckedMemory {
   std::uint64_t wrong = 0;  // 32-bit words, over all passes
 };
 
+// Errors that its memory's own check counted since the driver was loaded.
+struct CheckedEcc {
+  std::uint64_t corrected = 0, uncorrected = 0;
+};
+
 struct CheckedDevice {
   std::string host, started;  // started: when the check began, RFC 3339 in UTC
   std::string label;          // "gpu 3"
@@ -73,6 +78,7 @@ struct CheckedDevice {
   std::vector<CheckedWork> works;
   std::optional<CheckedMemory> memory;
   DeviceState before, after;
+  std::optional<CheckedEcc> ecc_before, ecc_after;  // none: not counted, or not known
   std::optional<TelemetryFigures> during;
   bool hung = false;
   std::string failed;      // why it was not measured to the end; empty: it was

@@ -66,18 +66,35 @@ const Description<CheckedMemory>& description<CheckedMemory>() {
 }
 
 template <>
+const Description<CheckedEcc>& description<CheckedEcc>() {
+  static const Description<CheckedEcc> kEcc{
+      {field<&CheckedEcc::corrected>("corrected"), field<&CheckedEcc::uncorrected>("uncorrected")},
+      "errors of its memory that the hardware counted since the driver was loaded"};
+  return kEcc;
+}
+
+template <>
 const Description<CheckedDevice>& description<CheckedDevice>() {
   using D = CheckedDevice;
   static const Description<D> kDevice{
-      {field<&D::host>("host"), field<&D::started>("started", "RFC 3339 in UTC"),
-       field<&D::label>("label", "kind and rank, as in the findings"), field<&D::id>("id"),
+      {field<&D::host>("host"),
+       field<&D::started>("started", "RFC 3339 in UTC"),
+       field<&D::label>("label", "kind and rank, as in the findings"),
+       field<&D::id>("id"),
        field<&D::identity>("identity",
                            "UUID or PCI address, by which other checks know it; else its id"),
-       field<&D::name>("name"), field<&D::driver>("driver_version"),
-       field<&D::cpu>("cpu", "whether it is a CPU"), field_as<TextOrNull, &D::pci>("pci"),
-       field<&D::numa_node>("numa_node"), field<&D::rates>("rates"), field<&D::works>("works"),
-       field<&D::memory>("memory"), field<&D::before>("before", "settings before the check"),
+       field<&D::name>("name"),
+       field<&D::driver>("driver_version"),
+       field<&D::cpu>("cpu", "whether it is a CPU"),
+       field_as<TextOrNull, &D::pci>("pci"),
+       field<&D::numa_node>("numa_node"),
+       field<&D::rates>("rates"),
+       field<&D::works>("works"),
+       field<&D::memory>("memory"),
+       field<&D::before>("before", "settings before the check"),
        field<&D::after>("after", "settings after it"),
+       field<&D::ecc_before>("ecc_before"),
+       field<&D::ecc_after>("ecc_after"),
        field<&D::during>("during", "telemetry meanwhile; null: none was read"),
        field<&D::hung>("hung", "whether it failed because it did not answer"),
        field_as<TextOrNull, &D::failed>("failed", "why it was not measured to the end"),

@@ -79,6 +79,7 @@ class Judge {
 
   void run() {
     faults();
+    ecc_errors();
     for (const std::vector<const CheckedDevice*>& group : groups()) {
       for (const std::string& quantity : quantities(group)) rates(group, quantity);
       settings(group);
@@ -167,6 +168,25 @@ class Judge {
         add(CheckVerdict::wrong, device,
             fmt::format("read back {} of its memory",
                         one_or_several(device.memory->wrong, "1 wrong word", "wrong words")));
+    }
+  }
+
+  // Errors that hardware counted: one that was not corrected during the check is a wrong word.
+  void ecc_errors() {
+    for (const CheckedDevice& device : document_.devices) {
+      if (!device.ecc_before || !device.ecc_after) continue;
+      const std::uint64_t before = device.ecc_before->uncorrected,
+                          after = device.ecc_after->uncorrected;
+      if (after > before)
+        add(CheckVerdict::wrong, device,
+            fmt::format("had {} in its memory during the check",
+                        one_or_several(after - before, "an uncorrected ECC error",
+                                       "uncorrected ECC errors")));
+      else if (after > 0)
+        add(CheckVerdict::limited, device,
+            fmt::format(
+                "had {} in its memory since its driver was loaded",
+                one_or_several(after, "an uncorrected ECC error", "uncorrected ECC errors")));
     }
   }
 

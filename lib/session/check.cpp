@@ -7,6 +7,7 @@
 #include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
 #include "lib/measure/calibration.hpp"
+#include "lib/measure/ecc_errors.hpp"
 #include "lib/measure/memory_test.hpp"
 #include "lib/session/links.hpp"
 #include "lib/session/watch.hpp"
@@ -19,6 +20,7 @@ constexpr std::size_t kLeastRounds = 4, kMostRounds = 12;
 constexpr Nanos kRateTime = std::chrono::milliseconds(20);
 constexpr double kMemoryShare = 0.8;
 constexpr Bytes kMostCpuMemory = Bytes{1} << 30;
+constexpr Nanos kMostForCounters = std::chrono::seconds(2);
 constexpr Bytes kMiB = Bytes{1} << 20;
 
 class Check {
@@ -57,6 +59,7 @@ class Check {
     Watch watch(backend_, to_watch, watched);
     const std::vector<DeviceState> before = watch.states();
     for (std::size_t i = 0; i < before.size(); ++i) document_.devices[i].before = before[i];
+    read_ecc(&CheckedDevice::ecc_before);
     open();
     run_works();
     measure_rates_in_rounds();
@@ -67,6 +70,7 @@ class Check {
     read_telemetry(watch);
     const std::vector<DeviceState> after = watch.states();
     for (std::size_t i = 0; i < after.size(); ++i) document_.devices[i].after = after[i];
+    read_ecc(&CheckedDevice::ecc_after);
     conclude(document_, options_.known, options_.rules);
     document_.took = backend_.now() - begin_;
     return std::move(document_);
@@ -255,6 +259,23 @@ class Check {
     again.links = [&] { measure_all_links(); };
     again.is_over = [&] { return is_over(CheckPart::again); };
     settle_doubts(document_, options_.known, options_.rules, again);
+  }
+
+  void read_ecc(std::optional<CheckedEcc> CheckedDevice::*counters) {
+    if (!options_.telemetry || backend_.is_virtual()) return;
+    for (std::size_t i = 0; i < options_.devices.size(); ++i) {
+      try {
+        const auto errors =
+            driver_result("reading the ECC errors of " + options_.devices[i].id, kMostForCounters,
+                          {}, [device = options_.devices[i], places = *options_.telemetry] {
+                            return read_ecc_errors(device, places);
+                          });
+        if (errors)
+          document_.devices[i].*counters = CheckedEcc{errors->corrected, errors->uncorrected};
+      } catch (const Error&) {  // the driver hangs: reading other devices would hang, too
+        return;
+      }
+    }
   }
 
   void read_telemetry(Watch& watch) {

@@ -65,9 +65,9 @@ class Faults(Checks):
         self.assertNotIn("0:0.1", saved)
 
     def test_a_device_that_hangs_is_named_and_the_others_are_measured(self):
-        document = self.check("--timeout", "2s",
+        document = self.check("--timeout", "6s",
                               script="device=0:0.1 call=launch kernel=fp32 nth=3 do=hang")
-        self.assert_named(document, "hung", "cpu 1", "did not answer for 2.00 s")
+        self.assert_named(document, "hung", "cpu 1", "did not answer for 6.00 s")
         rates = document["devices"][0]["rates"]
         self.assertTrue(all(len(rate["values"]) >= 4 for rate in rates), rates)
 
@@ -91,7 +91,7 @@ class Trials(Checks):
             for do, verdict in (("hang", "hung"), ("error:-36", "failed")):
                 script = f"device=0:0.0 call=launch kernel={kernel} nth=2 do={do}"
                 with self.subTest(script=script):
-                    document = self.check("--timeout", "2s", script=script)
+                    document = self.check("--timeout", "6s", script=script)
                     self.assert_named(document, verdict, "cpu 0")
 
 
@@ -108,7 +108,7 @@ class Files(Checks):
                 "id": f"0:{k}", "identity": f"gpu-{number}-{k}", "name": "GPU",
                 "driver_version": "1", "cpu": False, "pci": None, "numa_node": None,
                 "rates": rates, "works": [], "memory": None, "before": {}, "after": {},
-                "during": None, "hung": False, "failed": None, "other_work": None})
+                "ecc_before": None, "ecc_after": None, "during": None, "hung": False, "failed": None, "other_work": None})
         file = self.folder / f"node{number}.json"
         file.write_text(json.dumps({
             "schema": "mgpu-bench/check", "schema_version": 1, "tool": "0", "host": f"node{number}",

@@ -10,6 +10,7 @@
 
 #include "lib/measure/device_state.hpp"
 #include "lib/measure/device_status.hpp"
+#include "lib/measure/ecc_errors.hpp"
 #include "tests/support/golden.hpp"
 #include "tests/support/paths.hpp"
 
@@ -436,6 +437,30 @@ TEST_CASE("a source that throws ends the watching, and what was read before is k
   std::this_thread::sleep_for(std::chrono::milliseconds(5));
   CHECK(looks == 3);
   CHECK(telemetry.take().front().readings.size() == 2);
+}
+
+TEST_CASE("errors of memory are counted by NVML, sysfs or EDAC; else they are not known") {
+  FakeMachine machine;
+  const TelemetryPlaces places{machine.root(), fake_nvml};
+  const auto nvidia = read_ecc_errors(watched_gpu("0:0", "0000:1a:00.0"), places);
+  REQUIRE(nvidia);
+  CHECK((nvidia->corrected == 7 && nvidia->uncorrected == 2));
+  const Device amd = watched_gpu("0:1", "0000:03:00.0");
+  CHECK_FALSE(read_ecc_errors(amd, places));
+  machine.put("sys/bus/pci/devices/0000:03:00.0/ras/umc_err_count", "ue: 1\nce: 30\n");
+  const auto counted = read_ecc_errors(amd, places);
+  REQUIRE(counted);
+  CHECK((counted->corrected == 30 && counted->uncorrected == 1));
+  Device cpu = watched_gpu("1:0", std::nullopt);
+  cpu.type = DeviceType::cpu;
+  CHECK_FALSE(read_ecc_errors(cpu, places));
+  for (const char* controller : {"mc0", "mc1"}) {
+    const std::string folder = std::string("sys/devices/system/edac/mc/") + controller;
+    machine.put(folder + "/ce_count", "4\n");
+    machine.put(folder + "/ue_count", "1\n");
+  }
+  CHECK((read_ecc_errors(cpu, places)->corrected == 8));
+  CHECK((read_ecc_errors(cpu, places)->uncorrected == 2));
 }
 
 TEST_CASE("the status of devices is what their sources report, and says what is unknown and why") {

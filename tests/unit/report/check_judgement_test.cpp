@@ -217,6 +217,24 @@ TEST_CASE("of two devices only an earlier check tells which is slow") {
   CHECK(slower.document.verdict == CheckVerdict::slow);
 }
 
+TEST_CASE("a device is blamed only if it was slow again when it was measured again") {
+  for (const double again : {0.0, 1.0, 0.9}) {
+    CAPTURE(again);
+    DrawnMachine machine(1);
+    machine.factor[3][0] = 0.9;
+    for (std::size_t round = 0; round < 40; ++round) machine.measure(0);
+    machine.factor[3][0] = again;
+    for (CheckedDevice& device : machine.document.devices)
+      if (again > 0) device.rates[0].first = 40;
+    for (std::size_t round = 0; again > 0 && round < 10; ++round) machine.measure(0);
+    const std::vector<CheckFinding> found = judge(machine.document, {}, {});
+    REQUIRE(found.size() == 1);
+    CHECK(found.front().device == "0:3");
+    CHECK(found.front().verdict == (again == 0.9 ? CheckVerdict::slow : CheckVerdict::unknown));
+    CHECK(doubts_of(machine.document, {}, {}).rates.size() == (again == 0.9 ? 0 : 1));
+  }
+}
+
 TEST_CASE("half of the devices or a third of the links are no outliers") {
   DrawnMachine machine(1, 4);
   machine.factor[0][0] = machine.factor[1][0] = 0.9;
@@ -263,6 +281,17 @@ TEST_CASE("wrong words of memory or of a link are wrong results") {
   check_only(linked.check(), CheckVerdict::wrong, "link 0-1 delivered 1 wrong word (one way)");
 }
 
+TEST_CASE("an uncorrected ECC error is wrong if it came meanwhile, and else limits the device") {
+  DrawnMachine machine(1);
+  machine.document.devices[2].ecc_before = CheckedEcc{5, 0};
+  machine.document.devices[2].ecc_after = CheckedEcc{9, 2};
+  check_only(machine.check(), CheckVerdict::wrong,
+             "gpu 2 (pci 0000:2b:00.0) had 2 uncorrected ECC errors in its memory during");
+  DrawnMachine earlier(1);
+  earlier.document.devices[2].ecc_before = earlier.document.devices[2].ecc_after = CheckedEcc{5, 1};
+  check_only(earlier.check(), CheckVerdict::limited, "had an uncorrected ECC error in its memory");
+}
+
 TEST_CASE("devices that agree on a digest which the reference refuses are all wrong") {
   DrawnMachine machine(1, 3);
   for (CheckedDevice& device : machine.document.devices)
@@ -281,6 +310,11 @@ TEST_CASE("a baseline leaves out what was found, and keeps the last 20 checks") 
   machine.factor[3][0] = 0.8;
   std::optional<CheckDocument> kept = baseline_with(std::nullopt, machine.check());
   CHECK(kept->devices.size() == 7);
+  CHECK(kept->links.size() == 56);
+  DrawnMachine linked(1);
+  linked.link_factor[3] = 0.5;
+  CHECK(baseline_with(std::nullopt, linked.check()).links.empty());
+  CHECK(baseline_with(std::nullopt, linked.document).devices.size() == 8);
   for (int k = 0; k < 30; ++k) kept = baseline_with(kept, DrawnMachine(2).check());
   CHECK(kept->devices.size() == 8 * 20);
   CHECK(kept->links.size() == 56 * 20);
