@@ -9,7 +9,11 @@
 // becomes element reversed(at) of the columns' transforms.
 //
 // -D options: those of ntt_field.cl; BITS, WIDTH_BITS, EACH_BITS (at most BITS); TILED (0, 1): a
-// work-item computes a whole tile, as CPUs want it, or a work-group does, through local memory.
+// work-item computes a whole tile, as CPUs want it, or a work-group does, through local memory;
+// PEERS: number of devices, up to 8, into whose memory `columns` stores their rows, 0: one.
+#ifndef PEERS
+#define PEERS 0
+#endif
 #ifndef LANES
 #define LANES 1
 #endif
@@ -103,10 +107,32 @@ PART ulong place_in(const Pass* p, uint row, uint column) {
   return p->in_reversed ? ((ulong)(p->in_first + column) << p->row_bits) + reversed(row, p->row_bits)
                         : (ulong)row * p->in_width + p->in_first + column;
 }
-PART ulong place_out(const Pass* p, uint k, uint hi, uint column) {
+PART uint row_out(const Pass* p, uint k, uint hi) {
   const uint row = k * p->out_row + hi * p->out_hi;
-  return (ulong)(p->out_reversed ? reversed(row, p->row_bits) : row) * p->width + column;
+  return p->out_reversed ? reversed(row, p->row_bits) : row;
 }
+
+// Defines `to` and `place` for column 0 of a row of the output. targets: x: the first row after
+// those of a device; y: place of row 0 in its memory, which may wrap around.
+#if PEERS
+#define TO_PEERS                                                                                          \
+  , __global word *to1, __global word *to2, __global word *to3, __global word *to4, __global word *to5,   \
+      __global word *to6, __global word *to7, __global const uint4 *targets
+#define TO_PEER(i)                                 \
+  if (i < PEERS && row_of_out >= targets[i - 1].x) \
+    to = to##i, place = targets[i].y;
+#define FIND_PLACE(row)                                                    \
+  const uint row_of_out = (row);                                           \
+  __global word* to = out;                                                 \
+  uint place = targets[0].y;                                               \
+  TO_PEER(1) TO_PEER(2) TO_PEER(3) TO_PEER(4) TO_PEER(5) TO_PEER(6) TO_PEER(7) \
+  place += row_of_out * p->width;
+#else
+#define TO_PEERS
+#define FIND_PLACE(row)   \
+  __global word* to = out; \
+  const ulong place = (ulong)(row) * p->width;
+#endif
 // Returns the exponent of a column's factor from one k to the next.
 PART uint exponent_of(const Pass* p, uint hi, uint column) {
   const uint number = p->columns_reversed ? reversed(p->first + column, p->column_bits) : p->first + column;
@@ -143,7 +169,8 @@ PART void transform(fe* tile, __global const word* table, const uint root_bits) 
   }
 }
 
-__kernel ONE_TILE void columns(__global const word* in, __global word* out, __global const word* table, const Pass pass) {
+__kernel ONE_TILE void columns(__global const word* in, __global word* out, __global const word* table,
+                               const Pass pass TO_PEERS) {
   const Pass* const p = &pass;
   fe tile[R * VECTORS], factor[VECTORS], ratio[VECTORS];  // factors of the columns for k, and from k to k + 1
   element* const elements = (element*)tile;
@@ -164,12 +191,12 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
   }
   for (uint k = 0; k < R; ++k) {
     const uint row = reversed(k, BITS);
-    const ulong to = place_out(p, k, hi, begin);
     for (uint c = 0; c < VECTORS; ++c) {
       tile[row * VECTORS + c] = fe_mul(tile[row * VECTORS + c], factor[c]);
       factor[c] = fe_mul(factor[c], ratio[c]);
     }
-    for (uint c = 0; c < count; ++c) store(out, to + c, elements[row * W + c]);
+    FIND_PLACE(row_out(p, k, hi))
+    for (uint c = 0; c < count; ++c) store(to, place + begin + c, elements[row * W + c]);
   }
 }
 
@@ -237,7 +264,8 @@ PART void transform(fe* v, __local word* cells, const uint g, const uint column,
   }
 }
 
-__kernel ONE_TILE void columns(__global const word* in, __global word* out, __global const word* table, const Pass pass) {
+__kernel ONE_TILE void columns(__global const word* in, __global word* out, __global const word* table,
+                               const Pass pass TO_PEERS) {
   const Pass* const p = &pass;
   __local word cells[LOCAL_WORDS];
   const uint lane = (uint)get_local_id(0), g = lane >> WIDTH_BITS;
@@ -263,7 +291,8 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
   fe factor = power(table, p, exponent * k0);
   const fe ratio = power(table, p, exponent << (BITS - EACH_BITS));
   UNROLL for (uint m = 0; m < EACH; ++m) {
-    store(out, place_out(p, k0 + (m << (BITS - EACH_BITS)), hi, column), fe_mul(v[reversed(m, EACH_BITS)], factor));
+    FIND_PLACE(row_out(p, k0 + (m << (BITS - EACH_BITS)), hi))
+    store(to, place + column, fe_mul(v[reversed(m, EACH_BITS)], factor));
     if (m + 1 < EACH) factor = fe_mul(factor, ratio);
   }
 }

@@ -48,10 +48,19 @@ struct Source {
   std::uint32_t end, width, place, here;
 };
 
+// Rows of a share of a transform that a device has: the first row after them, and the place of row
+// 0, which wraps around, in the memory for the columns of others.
+struct Target {
+  std::uint32_t end, place, unused[2];
+};
+inline constexpr std::size_t most_targets = 8;
+
 class Passes {
  public:
-  // Throws Error(unsupported), Error(out_of_memory), Error(device).
-  Passes(const Problem& problem, DeviceResources& device, const Variant& variant);
+  // `targets`: number of devices that columns may be stored to at once, up to most_targets. Throws
+  // Error(unsupported), Error(out_of_memory), Error(device).
+  Passes(const Problem& problem, DeviceResources& device, const Variant& variant,
+         std::size_t targets = 0);
 
   const Variant& variant() const { return variant_; }
   // Uploads the tables, once.
@@ -68,9 +77,11 @@ class Passes {
   };
   // Transforms columns and writes rows of them to `out`, beginning with its first transform. `in`
   // has whole rows of n2 columns, or only these columns; in reversed order each column is
-  // contiguous. `between` (Transforms::out) has room for as many elements.
+  // contiguous. `between` (Transforms::out) has room for as many elements. With `to`, memory of
+  // each device by the order of their rows, rows are stored there and not to `out`.
   void columns(const Columns& share, bool in_is_whole, const Transforms& transforms, Buffer& in,
-               Buffer& between, Buffer& out, Stream& stream);
+               Buffer& between, Buffer& out, Stream& stream, std::span<Buffer* const> to = {},
+               Buffer* targets = nullptr);
   // Transforms `rows` rows, whose columns are in `here` and in `there` as `sources` says.
   void rows(std::uint64_t rows, const Transforms& transforms, Buffer& here, Buffer& there,
             Buffer& sources, std::uint32_t owners, Buffer& out, Stream& stream);
@@ -81,7 +92,8 @@ class Passes {
     std::uint64_t width = 1;  // columns of a tile
     std::size_t group = 1;
   };
-  Kernels make(const char* name, unsigned bits, DeviceResources& device) const;
+  Kernels make(const char* name, unsigned bits, DeviceResources& device,
+               std::size_t targets = 0) const;
   // Returns a pass with what all passes have in common.
   Pass pass(const Transforms& transforms) const;
 
@@ -89,6 +101,7 @@ class Passes {
   const Variant variant_;
   const std::vector<unsigned> bits_;  // of the passes
   std::vector<Kernels> columns_;      // of the passes but the last
+  Kernels to_targets_;                // of the last pass over columns
   Kernels rows_;
   std::vector<std::byte> table_;
   std::unique_ptr<Buffer> on_device_;

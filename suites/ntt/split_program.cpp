@@ -1,5 +1,7 @@
 #include "suites/ntt/split_program.hpp"
 
+#include <algorithm>
+
 namespace mgpu::ntt {
 
 SplitProgram::SplitProgram(SplitWorkload& workload, DeviceResources& device, Mode mode,
@@ -9,7 +11,8 @@ SplitProgram::SplitProgram(SplitWorkload& workload, DeviceResources& device, Mod
       input_(device.allocate(problem_.bytes())),
       sent_(device.allocate(problem_.bytes())),
       result_(device.allocate(problem_.bytes())),
-      sources_on_device_(device.allocate((workload.shape().items + 2) * sizeof(Source))) {}
+      sources_on_device_(device.allocate((workload.shape().items + 2) * sizeof(Source))),
+      targets_on_device_(device.allocate(most_targets * sizeof(Target))) {}
 
 void SplitProgram::load(Stream& stream) { stream.upload(*input_, 0, workload_.input()); }
 
@@ -19,6 +22,7 @@ void SplitProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   others_ =
       self == nullptr ? std::vector<DeviceIndex>{} : other_owners(workload_.owners(), self->device);
   find_sources(slice, stream);
+  find_targets(slice, stream);
   if (mode_ == Mode::end_to_end) upload_columns(slice, stream);
   meet();  // others have read the columns of the previous sample
 }
@@ -27,8 +31,8 @@ void SplitProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream
   if (round == 0) {
     const Range columns = columns_of(slice);
     passes_->columns({columns.begin, columns.end}, mode_ == Mode::resident, {}, *input_, *result_,
-                     *sent_, stream);
-    send(slice);
+                     *sent_, stream, to_, targets_on_device_.get());
+    if (to_.empty()) send(slice);
     meet();
     return;
   }
@@ -80,20 +84,40 @@ void SplitProgram::find_sources(const Slice& slice, Stream& stream) {
   stream.upload(*sources_on_device_, 0, std::as_bytes(std::span(sources_)));
 }
 
+std::uint64_t SplitProgram::place_at(const Owner& owner, const Slice& share) const {
+  const Range mine = columns_of(share), theirs = columns_of(owner.items);
+  return rows_of(owner.items).size() *
+         (mine.begin - (theirs.begin < mine.begin ? theirs.size() : 0));
+}
+
+void SplitProgram::find_targets(const Slice& slice, Stream& stream) {
+  targets_.clear();
+  to_.clear();
+  if (others_.empty() || !workload_.stores_to_others()) return;
+  const std::uint64_t width = columns_of(slice).size();
+  for (const Owner& owner : workload_.owners()) {
+    const Range rows = rows_of(owner.items);
+    const bool here = owner.device == peer_->self();
+    const std::uint64_t place = here ? 0 : place_at(owner, slice) - rows.begin * width;
+    targets_.push_back({u32(rows.end), static_cast<std::uint32_t>(place), {}});
+    to_.push_back(here ? sent_.get() : workload_.landing()[0].remote(peer_->self(), owner.device));
+  }
+  targets_.resize(most_targets, {~std::uint32_t{0}, 0, {}});
+  targets_[to_.size() - 1].end = ~std::uint32_t{0};
+  stream.upload(*targets_on_device_, 0, std::as_bytes(std::span(targets_)));
+}
+
 void SplitProgram::send(const Slice& slice) {
-  const Range columns = columns_of(slice);
-  const Bytes element = problem_.element();
+  if (others_.empty()) return;
+  const Bytes element = problem_.element(), width = columns_of(slice).size();
   std::vector<DeviceIndex> members;
   for (const Owner& owner : workload_.owners()) members.push_back(owner.device);
-  if (others_.empty()) return;
   for (const DeviceIndex to : others_of(members, peer_->self())) {
-    const Slice* items = nullptr;
-    for (const Owner& owner : workload_.owners())
-      if (owner.device == to) items = &owner.items;
-    const Range rows = rows_of(*items), theirs = columns_of(*items);
-    const std::uint64_t before = columns.begin - (theirs.begin < columns.begin ? theirs.size() : 0);
-    peer_->put(*sent_, rows.begin * columns.size() * element, workload_.landing()[0], to,
-               rows.size() * before * element, rows.size() * columns.size() * element);
+    const Owner& owner = *std::find_if(workload_.owners().begin(), workload_.owners().end(),
+                                       [&](const Owner& each) { return each.device == to; });
+    const Range rows = rows_of(owner.items);
+    peer_->put(*sent_, rows.begin * width * element, workload_.landing()[0], to,
+               place_at(owner, slice) * element, rows.size() * width * element);
   }
 }
 

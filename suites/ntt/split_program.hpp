@@ -31,7 +31,11 @@ class SplitProgram final : public PartitionedProgram<SplitWorkload> {
   }
   void upload_columns(const Slice& slice, Stream& stream);
   void find_sources(const Slice& slice, Stream& stream);
+  void find_targets(const Slice& slice, Stream& stream);
   void send(const Slice& slice);
+  // Returns the place in the memory of an owner, for the columns of others, of this share's
+  // columns of its first row.
+  std::uint64_t place_at(const Owner& owner, const Slice& share) const;
   void bring_result(const Slice& slice, Stream& stream) override;
 
   const std::unique_ptr<Passes> passes_;
@@ -40,6 +44,10 @@ class SplitProgram final : public PartitionedProgram<SplitWorkload> {
   std::unique_ptr<Buffer> result_;
   std::unique_ptr<Buffer> sources_on_device_;
   std::vector<Source> sources_;
+  // If columns are stored to others: their memory, in the order of their rows.
+  std::unique_ptr<Buffer> targets_on_device_;
+  std::vector<Target> targets_;
+  std::vector<Buffer*> to_;
 };
 
 }  // namespace mgpu::ntt
