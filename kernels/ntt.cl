@@ -19,6 +19,7 @@
 #endif
 #include "ntt_field.cl"
 
+#define MOST_DEVICES 8
 #define R (1u << BITS)
 #define W (1u << WIDTH_BITS)
 #define EACH (1u << EACH_BITS)
@@ -112,19 +113,23 @@ PART uint row_out(const Pass* p, uint k, uint hi) {
   return p->out_reversed ? reversed(row, p->row_bits) : row;
 }
 
-// Defines `to` and `place` for column 0 of a row of the output. targets: x: the first row after
-// those of a device; y: place of row 0 in its memory, which may wrap around.
+// The first row after those of a device, and the place of row 0 in its memory, which may wrap around.
+typedef struct {
+  uint end[MOST_DEVICES], place[MOST_DEVICES];
+} Targets;
+
+// Defines `to` and `place` for column 0 of a row of the output.
 #if PEERS
 #define TO_PEERS                                                                                          \
   , __global word *to1, __global word *to2, __global word *to3, __global word *to4, __global word *to5,   \
-      __global word *to6, __global word *to7, __global const uint4 *targets
+      __global word *to6, __global word *to7, const Targets targets
 #define TO_PEER(i)                                 \
-  if (i < PEERS && row_of_out >= targets[i - 1].x) \
-    to = to##i, place = targets[i].y;
+  if (i < PEERS && row_of_out >= targets.end[i - 1]) \
+    to = to##i, place = targets.place[i];
 #define FIND_PLACE(row)                                                    \
   const uint row_of_out = (row);                                           \
   __global word* to = out;                                                 \
-  uint place = targets[0].y;                                               \
+  uint place = targets.place[0];                                               \
   TO_PEER(1) TO_PEER(2) TO_PEER(3) TO_PEER(4) TO_PEER(5) TO_PEER(6) TO_PEER(7) \
   place += row_of_out * p->width;
 #else
@@ -139,15 +144,14 @@ PART uint exponent_of(const Pass* p, uint hi, uint column) {
   return (hi * p->hi_exponent + number) << p->exponent_shift;
 }
 
-// Devices that computed columns: x: the first column after theirs; y: columns of their rows; z:
-// place of column 0 of the share's first row, which may wrap around; w: whether that is `here`.
-PART element load_column(__global const word* here, __global const word* there, __global const uint4* sources, const Pass* p,
-                         uint row, uint column) {
-  uint s = 0;
-  while (s + 1 < p->owners && column >= sources[s].x) ++s;
-  const uint4 source = sources[s];
-  return load(source.w ? here : there, (uint)(source.z + row * source.y + column));
-}
+// Devices that computed columns: the first column after theirs, columns of their rows, the place of
+// column 0 of the share's first row, which may wrap around, and whether that is `here`.
+typedef struct {
+  uint end, width, place, here;
+} Source;
+typedef struct {
+  Source at[MOST_DEVICES];
+} Sources;
 
 #if TILED
 PART void transform(fe* tile, __global const word* table, const uint root_bits) {
@@ -200,7 +204,7 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
   }
 }
 
-__kernel ONE_TILE void rows(__global const word* here, __global const word* there, __global const uint4* sources,
+__kernel ONE_TILE void rows(__global const word* here, __global const word* there, const Sources sources,
                             __global word* out, __global const word* table, const Pass pass) {
   const Pass* const p = &pass;
   fe tile[R * VECTORS];
@@ -211,9 +215,14 @@ __kernel ONE_TILE void rows(__global const word* here, __global const word* ther
   if (count < W)
     for (uint i = 0; i < R * VECTORS; ++i) tile[i] = zero();
   for (uint r = 0; r < count; ++r) {
-    for (uint column = 0; column < R; ++column)
-      elements[(p->columns_reversed ? reversed(column, BITS) : column) * W + r] =
-          load_column(here, there, sources, p, begin + r, column);
+    uint column = 0;
+    for (uint s = 0; s < p->owners; ++s) {
+      const Source source = sources.at[s];
+      __global const word* const from = source.here ? here : there;
+      for (; column < source.end; ++column)
+        elements[(p->columns_reversed ? reversed(column, BITS) : column) * W + r] =
+            load(from, (uint)(source.place + (begin + r) * source.width + column));
+    }
   }
   transform(tile, table, p->root_bits);
   if (p->scaled) {
@@ -297,7 +306,7 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
   }
 }
 
-__kernel ONE_TILE void rows(__global const word* here, __global const word* there, __global const uint4* sources,
+__kernel ONE_TILE void rows(__global const word* here, __global const word* there, const Sources sources,
                             __global word* out, __global const word* table, const Pass pass) {
   const Pass* const p = &pass;
   __local word cells[LOCAL_WORDS];
@@ -307,8 +316,12 @@ __kernel ONE_TILE void rows(__global const word* here, __global const word* ther
   out += (p->out_at + get_group_id(1)) * (ulong)p->n * WORDS;
   for (uint i = lane; i < R * W; i += GROUP) {
     const uint column = i & (R - 1), r = i >> BITS;
+    Source source = sources.at[0];
+    UNROLL for (uint s = 1; s < MOST_DEVICES; ++s)
+      if (s < p->owners && column >= sources.at[s - 1].end) source = sources.at[s];
     put(cells, cell_of(p->columns_reversed ? reversed(column, BITS) : column, r),
-        begin + r < p->rows ? load_column(here, there, sources, p, begin + r, column) : zero());
+        begin + r < p->rows ? load(source.here ? here : there, (uint)(source.place + (begin + r) * source.width + column))
+                            : zero());
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   fe v[EACH];

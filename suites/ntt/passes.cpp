@@ -150,7 +150,7 @@ Pass Passes::pass(const Transforms& transforms) const {
 // digit, in each block of the first.
 void Passes::columns(const Columns& share, bool in_is_whole, const Transforms& transforms,
                      Buffer& in, Buffer& between, Buffer& out, Stream& stream,
-                     std::span<Buffer* const> to, Buffer* targets) {
+                     std::span<Buffer* const> to, const Targets& targets) {
   const std::uint32_t n2 = 1u << problem_.column_bits();
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const bool first = i == 0, last = i + 1 == columns_.size();
@@ -176,9 +176,9 @@ void Passes::columns(const Columns& share, bool in_is_whole, const Transforms& t
     std::vector<KernelArg> arguments{first ? &in : &between, &output, on_device_.get(),
                                      ValueBytes{std::as_bytes(std::span(&pass, 1))}};
     if (last && !to.empty()) {
-      for (std::size_t j = 1; j < most_targets; ++j)
+      for (std::size_t j = 1; j < most_devices; ++j)
         arguments.emplace_back(j < to.size() ? to[j] : &out);
-      arguments.emplace_back(targets);
+      arguments.emplace_back(ValueBytes{std::as_bytes(std::span(&targets, 1))});
     }
     const std::size_t group = kernels.group;
     stream.launch(
@@ -189,18 +189,19 @@ void Passes::columns(const Columns& share, bool in_is_whole, const Transforms& t
 }
 
 void Passes::rows(std::uint64_t rows, const Transforms& transforms, Buffer& here, Buffer& there,
-                  Buffer& sources, std::uint32_t owners, Buffer& out, Stream& stream) {
+                  const Sources& sources, std::size_t owners, Buffer& out, Stream& stream) {
   Pass pass = this->pass(transforms);
   pass.in_at = 0;
   pass.rows = u32(rows);
-  pass.owners = owners;
+  pass.owners = u32(owners);
   pass.out_reversed = problem_.order.out_reversed;
   pass.scaled = problem_.inverse;
   const ValueBytes argument{std::as_bytes(std::span(&pass, 1))};
   stream.launch(
       *rows_.kernel,
       {{ceil_div(rows, rows_.width) * rows_.group, transforms.count, 1}, {rows_.group, 1, 1}},
-      {&here, &there, &sources, &out, on_device_.get(), argument});
+      {&here, &there, ValueBytes{std::as_bytes(std::span(&sources, 1))}, &out, on_device_.get(),
+       argument});
 }
 
 }  // namespace mgpu::ntt

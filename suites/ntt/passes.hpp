@@ -1,6 +1,7 @@
 // The passes of transforms on one device: kernels, tables of roots of unity, and launches.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,23 +42,27 @@ struct Pass {
   std::uint32_t in_reversed, columns_reversed, out_reversed, scaled;
 };
 
-// Columns that a device has of each row that it computes: the first column after them, the columns
-// of its rows, and the place of column 0 of the share's first row, which wraps around, in the
-// memory of the device itself or in that which others put into.
-struct Source {
-  std::uint32_t end, width, place, here;
+inline constexpr std::size_t most_devices = 8;  // that share a transform
+
+// Columns that devices have of each row that a device computes: the first column after them, the
+// columns of their rows, the place of column 0 of the share's first row, which wraps around, and
+// whether it is in the device's own memory or in that which others put into.
+struct Sources {
+  struct Source {
+    std::uint32_t end, width, place, here;
+  };
+  std::array<Source, most_devices> at{};
 };
 
-// Rows of a share of a transform that a device has: the first row after them, and the place of row
-// 0, which wraps around, in the memory for the columns of others.
-struct Target {
-  std::uint32_t end, place, unused[2];
+// Rows of a share that devices have: the first row after them, and the place of row 0, which wraps
+// around, in their memory for the columns of others.
+struct Targets {
+  std::array<std::uint32_t, most_devices> end{}, place{};
 };
-inline constexpr std::size_t most_targets = 8;
 
 class Passes {
  public:
-  // `targets`: number of devices that columns may be stored to at once, up to most_targets. Throws
+  // `targets`: number of devices that columns may be stored to at once, up to most_devices. Throws
   // Error(unsupported), Error(out_of_memory), Error(device).
   Passes(const Problem& problem, DeviceResources& device, const Variant& variant,
          std::size_t targets = 0);
@@ -81,10 +86,10 @@ class Passes {
   // each device by the order of their rows, rows are stored there and not to `out`.
   void columns(const Columns& share, bool in_is_whole, const Transforms& transforms, Buffer& in,
                Buffer& between, Buffer& out, Stream& stream, std::span<Buffer* const> to = {},
-               Buffer* targets = nullptr);
+               const Targets& targets = {});
   // Transforms `rows` rows, whose columns are in `here` and in `there` as `sources` says.
   void rows(std::uint64_t rows, const Transforms& transforms, Buffer& here, Buffer& there,
-            Buffer& sources, std::uint32_t owners, Buffer& out, Stream& stream);
+            const Sources& sources, std::size_t owners, Buffer& out, Stream& stream);
 
  private:
   struct Kernels {

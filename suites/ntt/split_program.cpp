@@ -10,9 +10,7 @@ SplitProgram::SplitProgram(SplitWorkload& workload, DeviceResources& device, Mod
       passes_(std::move(passes)),
       input_(device.allocate(problem_.bytes())),
       sent_(device.allocate(problem_.bytes())),
-      result_(device.allocate(problem_.bytes())),
-      sources_on_device_(device.allocate((workload.shape().items + 2) * sizeof(Source))),
-      targets_on_device_(device.allocate(most_targets * sizeof(Target))) {}
+      result_(device.allocate(problem_.bytes())) {}
 
 void SplitProgram::load(Stream& stream) { stream.upload(*input_, 0, workload_.input()); }
 
@@ -21,8 +19,8 @@ void SplitProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   const Owner* const self = owner_of(workload_.owners(), slice);
   others_ =
       self == nullptr ? std::vector<DeviceIndex>{} : other_owners(workload_.owners(), self->device);
-  find_sources(slice, stream);
-  find_targets(slice, stream);
+  find_sources(slice);
+  find_targets(slice);
   if (mode_ == Mode::end_to_end) upload_columns(slice, stream);
   meet();  // others have read the columns of the previous sample
 }
@@ -31,14 +29,13 @@ void SplitProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream
   if (round == 0) {
     const Range columns = columns_of(slice);
     passes_->columns({columns.begin, columns.end}, mode_ == Mode::resident, {}, *input_, *result_,
-                     *sent_, stream, to_, targets_on_device_.get());
+                     *sent_, stream, to_, targets_);
     if (to_.empty()) send(slice);
     meet();
     return;
   }
   Buffer& there = others_.empty() ? *sent_ : workload_.landing()[0].piece(peer_->self());
-  passes_->rows(rows_of(slice).size(), {}, *sent_, there, *sources_on_device_, u32(sources_.size()),
-                *result_, stream);
+  passes_->rows(rows_of(slice).size(), {}, *sent_, there, sources_, owners_, *result_, stream);
   if (mode_ == Mode::end_to_end) bring_result(slice, stream);
 }
 
@@ -60,7 +57,7 @@ void SplitProgram::upload_columns(const Slice& slice, Stream& stream) {
 }
 
 // A slice in isolation reads from its own memory what others would have sent.
-void SplitProgram::find_sources(const Slice& slice, Stream& stream) {
+void SplitProgram::find_sources(const Slice& slice) {
   const Range columns = columns_of(slice), rows = rows_of(slice);
   const std::uint64_t n2 = std::uint64_t{1} << problem_.column_bits();
   std::vector<Range> all;
@@ -69,7 +66,7 @@ void SplitProgram::find_sources(const Slice& slice, Stream& stream) {
   } else {
     for (const Owner& owner : workload_.owners()) all.push_back(columns_of(owner.items));
   }
-  sources_.clear();
+  owners_ = 0;
   std::uint64_t before = 0;  // columns in the landing memory
   for (const Range& range : all) {
     if (range.size() == 0) continue;
@@ -77,11 +74,10 @@ void SplitProgram::find_sources(const Slice& slice, Stream& stream) {
     const std::uint64_t place = here              ? rows.begin * columns.size()
                                 : others_.empty() ? 0
                                                   : rows.size() * before;
-    sources_.push_back({u32(range.end), u32(range.size()),
-                        static_cast<std::uint32_t>(place - range.begin), here ? 1u : 0u});
+    sources_.at[owners_++] = {u32(range.end), u32(range.size()),
+                              static_cast<std::uint32_t>(place - range.begin), here ? 1u : 0u};
     if (!here) before += range.size();
   }
-  stream.upload(*sources_on_device_, 0, std::as_bytes(std::span(sources_)));
 }
 
 std::uint64_t SplitProgram::place_at(const Owner& owner, const Slice& share) const {
@@ -90,21 +86,20 @@ std::uint64_t SplitProgram::place_at(const Owner& owner, const Slice& share) con
          (mine.begin - (theirs.begin < mine.begin ? theirs.size() : 0));
 }
 
-void SplitProgram::find_targets(const Slice& slice, Stream& stream) {
-  targets_.clear();
+void SplitProgram::find_targets(const Slice& slice) {
   to_.clear();
+  targets_.end.fill(~std::uint32_t{0});
   if (others_.empty() || !workload_.stores_to_others()) return;
   const std::uint64_t width = columns_of(slice).size();
   for (const Owner& owner : workload_.owners()) {
     const Range rows = rows_of(owner.items);
     const bool here = owner.device == peer_->self();
     const std::uint64_t place = here ? 0 : place_at(owner, slice) - rows.begin * width;
-    targets_.push_back({u32(rows.end), static_cast<std::uint32_t>(place), {}});
+    // No row is beyond the last device's: there may be fewer devices than in the group.
+    if (&owner != &workload_.owners().back()) targets_.end[to_.size()] = u32(rows.end);
+    targets_.place[to_.size()] = static_cast<std::uint32_t>(place);
     to_.push_back(here ? sent_.get() : workload_.landing()[0].remote(peer_->self(), owner.device));
   }
-  targets_.resize(most_targets, {~std::uint32_t{0}, 0, {}});
-  targets_[to_.size() - 1].end = ~std::uint32_t{0};
-  stream.upload(*targets_on_device_, 0, std::as_bytes(std::span(targets_)));
 }
 
 void SplitProgram::send(const Slice& slice) {

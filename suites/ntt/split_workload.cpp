@@ -40,7 +40,7 @@ std::unique_ptr<DeviceProgram> SplitWorkload::program(DeviceResources& device, M
 
 void SplitWorkload::connect(PeerGroup& group) {
   landing_.allocate(group, landing_bytes(), 1);
-  stores_to_others_ = problem_.way != Way::puts && group.size() <= most_targets;
+  stores_to_others_ = problem_.way != Way::puts && group.size() <= most_devices;
   for (std::uint32_t by = 0; by < group.size(); ++by)
     for (std::uint32_t of = 0; of < group.size(); ++of)
       stores_to_others_ = stores_to_others_ && landing_[0].remote({by}, {of}) != nullptr;
@@ -48,6 +48,14 @@ void SplitWorkload::connect(PeerGroup& group) {
     throw Error(ErrorKind::unsupported,
                 "--exchange kernels: kernels of these devices do not reach each other's memory; "
                 "expected: auto, puts");
+}
+
+void SplitWorkload::set_partition(std::span<const Owner> owners) {
+  if (owners.size() > most_devices)
+    throw Error(ErrorKind::unsupported, "a transform is shared by up to " +
+                                            std::to_string(most_devices) +
+                                            " devices; expected: fewer devices, or --batch");
+  PartitionedWorkload::set_partition(owners);
 }
 
 Verdict SplitWorkload::verify(VerifyLevel level, std::uint64_t seed) {

@@ -26,6 +26,7 @@ class SplitWorkload final : public PartitionedWorkload<Problem>, public Tunable 
   }
   void connect(PeerGroup& group) override;
   void disconnect() override { landing_.free(); }
+  void set_partition(std::span<const Owner> owners) override;
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
