@@ -9,12 +9,17 @@
 // becomes element reversed(at) of the columns' transforms.
 //
 // -D options: those of ntt_field.cl; BITS, WIDTH_BITS, EACH_BITS (at most BITS); TILED (0, 1): a
-// work-item computes a whole tile, as CPUs want it, or a work-group does, through local memory.
+// work-item computes a whole tile, as CPUs want it, or a work-group does, through local memory;
+// PEERS: number of devices, up to 8, into whose memory `columns` stores their rows, 0: one.
+#ifndef PEERS
+#define PEERS 0
+#endif
 #ifndef LANES
 #define LANES 1
 #endif
 #include "ntt_field.cl"
 
+#define MOST_DEVICES 8
 #define R (1u << BITS)
 #define W (1u << WIDTH_BITS)
 #define EACH (1u << EACH_BITS)
@@ -103,25 +108,50 @@ PART ulong place_in(const Pass* p, uint row, uint column) {
   return p->in_reversed ? ((ulong)(p->in_first + column) << p->row_bits) + reversed(row, p->row_bits)
                         : (ulong)row * p->in_width + p->in_first + column;
 }
-PART ulong place_out(const Pass* p, uint k, uint hi, uint column) {
+PART uint row_out(const Pass* p, uint k, uint hi) {
   const uint row = k * p->out_row + hi * p->out_hi;
-  return (ulong)(p->out_reversed ? reversed(row, p->row_bits) : row) * p->width + column;
+  return p->out_reversed ? reversed(row, p->row_bits) : row;
 }
+
+// The first row after those of a device, and the place of row 0 in its memory, which may wrap around.
+typedef struct {
+  uint end[MOST_DEVICES], place[MOST_DEVICES];
+} Targets;
+
+// Defines `to` and `place` for column 0 of a row of the output.
+#if PEERS
+#define TO_PEERS                                                                                          \
+  , __global word *to1, __global word *to2, __global word *to3, __global word *to4, __global word *to5,   \
+      __global word *to6, __global word *to7, const Targets targets
+#define TO_PEER(i)                                 \
+  if (i < PEERS && row_of_out >= targets.end[i - 1]) \
+    to = to##i, place = targets.place[i];
+#define FIND_PLACE(row)                                                    \
+  const uint row_of_out = (row);                                           \
+  __global word* to = out;                                                 \
+  uint place = targets.place[0];                                               \
+  TO_PEER(1) TO_PEER(2) TO_PEER(3) TO_PEER(4) TO_PEER(5) TO_PEER(6) TO_PEER(7) \
+  place += row_of_out * p->width;
+#else
+#define TO_PEERS
+#define FIND_PLACE(row)   \
+  __global word* to = out; \
+  const ulong place = (ulong)(row) * p->width;
+#endif
 // Returns the exponent of a column's factor from one k to the next.
 PART uint exponent_of(const Pass* p, uint hi, uint column) {
   const uint number = p->columns_reversed ? reversed(p->first + column, p->column_bits) : p->first + column;
   return (hi * p->hi_exponent + number) << p->exponent_shift;
 }
 
-// Devices that computed columns: x: the first column after theirs; y: columns of their rows; z:
-// place of column 0 of the share's first row, which may wrap around; w: whether that is `here`.
-PART element load_column(__global const word* here, __global const word* there, __global const uint4* sources, const Pass* p,
-                         uint row, uint column) {
-  uint s = 0;
-  while (s + 1 < p->owners && column >= sources[s].x) ++s;
-  const uint4 source = sources[s];
-  return load(source.w ? here : there, (uint)(source.z + row * source.y + column));
-}
+// Devices that computed columns: the first column after theirs, columns of their rows, the place of
+// column 0 of the share's first row, which may wrap around, and whether that is `here`.
+typedef struct {
+  uint end, width, place, here;
+} Source;
+typedef struct {
+  Source at[MOST_DEVICES];
+} Sources;
 
 #if TILED
 PART void transform(fe* tile, __global const word* table, const uint root_bits) {
@@ -143,7 +173,8 @@ PART void transform(fe* tile, __global const word* table, const uint root_bits) 
   }
 }
 
-__kernel ONE_TILE void columns(__global const word* in, __global word* out, __global const word* table, const Pass pass) {
+__kernel ONE_TILE void columns(__global const word* in, __global word* out, __global const word* table,
+                               const Pass pass TO_PEERS) {
   const Pass* const p = &pass;
   fe tile[R * VECTORS], factor[VECTORS], ratio[VECTORS];  // factors of the columns for k, and from k to k + 1
   element* const elements = (element*)tile;
@@ -164,16 +195,16 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
   }
   for (uint k = 0; k < R; ++k) {
     const uint row = reversed(k, BITS);
-    const ulong to = place_out(p, k, hi, begin);
     for (uint c = 0; c < VECTORS; ++c) {
       tile[row * VECTORS + c] = fe_mul(tile[row * VECTORS + c], factor[c]);
       factor[c] = fe_mul(factor[c], ratio[c]);
     }
-    for (uint c = 0; c < count; ++c) store(out, to + c, elements[row * W + c]);
+    FIND_PLACE(row_out(p, k, hi))
+    for (uint c = 0; c < count; ++c) store(to, place + begin + c, elements[row * W + c]);
   }
 }
 
-__kernel ONE_TILE void rows(__global const word* here, __global const word* there, __global const uint4* sources,
+__kernel ONE_TILE void rows(__global const word* here, __global const word* there, const Sources sources,
                             __global word* out, __global const word* table, const Pass pass) {
   const Pass* const p = &pass;
   fe tile[R * VECTORS];
@@ -184,9 +215,14 @@ __kernel ONE_TILE void rows(__global const word* here, __global const word* ther
   if (count < W)
     for (uint i = 0; i < R * VECTORS; ++i) tile[i] = zero();
   for (uint r = 0; r < count; ++r) {
-    for (uint column = 0; column < R; ++column)
-      elements[(p->columns_reversed ? reversed(column, BITS) : column) * W + r] =
-          load_column(here, there, sources, p, begin + r, column);
+    uint column = 0;
+    for (uint s = 0; s < p->owners; ++s) {
+      const Source source = sources.at[s];
+      __global const word* const from = source.here ? here : there;
+      for (; column < source.end; ++column)
+        elements[(p->columns_reversed ? reversed(column, BITS) : column) * W + r] =
+            load(from, (uint)(source.place + (begin + r) * source.width + column));
+    }
   }
   transform(tile, table, p->root_bits);
   if (p->scaled) {
@@ -237,7 +273,8 @@ PART void transform(fe* v, __local word* cells, const uint g, const uint column,
   }
 }
 
-__kernel ONE_TILE void columns(__global const word* in, __global word* out, __global const word* table, const Pass pass) {
+__kernel ONE_TILE void columns(__global const word* in, __global word* out, __global const word* table,
+                               const Pass pass TO_PEERS) {
   const Pass* const p = &pass;
   __local word cells[LOCAL_WORDS];
   const uint lane = (uint)get_local_id(0), g = lane >> WIDTH_BITS;
@@ -263,12 +300,13 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
   fe factor = power(table, p, exponent * k0);
   const fe ratio = power(table, p, exponent << (BITS - EACH_BITS));
   UNROLL for (uint m = 0; m < EACH; ++m) {
-    store(out, place_out(p, k0 + (m << (BITS - EACH_BITS)), hi, column), fe_mul(v[reversed(m, EACH_BITS)], factor));
+    FIND_PLACE(row_out(p, k0 + (m << (BITS - EACH_BITS)), hi))
+    store(to, place + column, fe_mul(v[reversed(m, EACH_BITS)], factor));
     if (m + 1 < EACH) factor = fe_mul(factor, ratio);
   }
 }
 
-__kernel ONE_TILE void rows(__global const word* here, __global const word* there, __global const uint4* sources,
+__kernel ONE_TILE void rows(__global const word* here, __global const word* there, const Sources sources,
                             __global word* out, __global const word* table, const Pass pass) {
   const Pass* const p = &pass;
   __local word cells[LOCAL_WORDS];
@@ -278,8 +316,12 @@ __kernel ONE_TILE void rows(__global const word* here, __global const word* ther
   out += (p->out_at + get_group_id(1)) * (ulong)p->n * WORDS;
   for (uint i = lane; i < R * W; i += GROUP) {
     const uint column = i & (R - 1), r = i >> BITS;
+    Source source = sources.at[0];
+    UNROLL for (uint s = 1; s < MOST_DEVICES; ++s)
+      if (s < p->owners && column >= sources.at[s - 1].end) source = sources.at[s];
     put(cells, cell_of(p->columns_reversed ? reversed(column, BITS) : column, r),
-        begin + r < p->rows ? load_column(here, there, sources, p, begin + r, column) : zero());
+        begin + r < p->rows ? load(source.here ? here : there, (uint)(source.place + (begin + r) * source.width + column))
+                            : zero());
   }
   barrier(CLK_LOCAL_MEM_FENCE);
   fe v[EACH];

@@ -10,10 +10,9 @@ BatchProgram::BatchProgram(BatchWorkload& workload, DeviceResources& device, Mod
       problem_(workload.problem()),
       mode_(mode),
       passes_(std::move(passes)),
-      columns_(device.allocate(workload.at_once() * problem_.transform_bytes())),
-      sources_(device.allocate(sizeof(Source))),
-      source_{u32(std::uint64_t{1} << problem_.column_bits()),
-              u32(std::uint64_t{1} << problem_.column_bits()), 0, 1} {
+      columns_(device.allocate(workload.at_once() * problem_.transform_bytes())) {
+  const std::uint32_t n2 = 1u << problem_.column_bits();
+  sources_.at.front() = {n2, n2, 0, 1};
   const bool end_to_end = mode_ == Mode::end_to_end;
   const Bytes size = (end_to_end ? fits : problem_.batch) * problem_.transform_bytes();
   for (unsigned slot = 0; slot < (end_to_end ? 2u : 1u); ++slot) {
@@ -26,7 +25,6 @@ void BatchProgram::load(Stream& stream) { stream.upload(*inputs_[0], 0, workload
 
 void BatchProgram::prepare(Stream& stream) {
   passes_->load(stream);
-  stream.upload(*sources_, 0, std::as_bytes(std::span(&source_, 1)));
   done_.clear();
   sample_ = workload_.arrivals().sample();
 }
@@ -44,7 +42,7 @@ void BatchProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
                                         first + done};
     passes_->columns({0, std::uint64_t{1} << problem_.column_bits()}, true, transforms,
                      *inputs_[place], *results_[place], *columns_, stream);
-    passes_->rows(n1, transforms, *columns_, *columns_, *sources_, 1, *results_[place], stream);
+    passes_->rows(n1, transforms, *columns_, *columns_, sources_, 1, *results_[place], stream);
     done += transforms.count;
   }
   if (end_to_end) {

@@ -29,8 +29,7 @@ class BatchProgram final : public DeviceProgram {
   // By slot; a resident program has only the first slot.
   std::unique_ptr<Buffer> inputs_[2], results_[2];
   std::unique_ptr<Buffer> columns_;  // transformed columns of the transforms of a launch
-  std::unique_ptr<Buffer> sources_;
-  Source source_;
+  Sources sources_;
   std::vector<Slice> done_;  // resident: slices since prepare
   std::uint64_t sample_ = 0;
 };

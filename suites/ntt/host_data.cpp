@@ -42,11 +42,11 @@ std::string why_no_room(const DeviceTraits& device, Bytes bytes, Bytes largest) 
 }
 
 std::unique_ptr<Passes> make_passes(const Problem& problem, DeviceResources& device,
-                                    const std::string& preferred) {
+                                    const std::string& preferred, std::size_t targets) {
   auto all = variants(device.traits());
   all.insert(all.begin(), named_or_first(all, &Variant::name, preferred));
   return make_first_suited(all, [&](const Variant& variant) {
-    return std::make_unique<Passes>(problem, device, variant);
+    return std::make_unique<Passes>(problem, device, variant, targets);
   });
 }
 

@@ -20,8 +20,8 @@ Demand demand_of(const Problem& problem);
 // it can.
 std::string why_no_room(const DeviceTraits& device, Bytes bytes, Bytes largest);
 
-// Makes a program with the preferred variant, or else the first that suits the device.
+// Makes passes with the preferred variant, or else the first that suits the device.
 std::unique_ptr<Passes> make_passes(const Problem& problem, DeviceResources& device,
-                                    const std::string& preferred);
+                                    const std::string& preferred, std::size_t targets = 0);
 
 }  // namespace mgpu::ntt

@@ -52,6 +52,10 @@ SuiteInfo ntt_suite() {
       {"order",
        "Order of input and result, natural (n) or bit-reversed (r): nn, nr or rn",
        {"nn", "nr", "rn"}},
+      {"exchange",
+       "Exchange of columns: by the kernels that transform them, which store into the memory of "
+       "others (kernels), or by commands after them (puts); auto: kernels if they reach it",
+       {"auto", "kernels", "puts"}},
   };
   info.modes = {Mode::resident, Mode::end_to_end};
   info.input =

@@ -91,10 +91,12 @@ std::vector<Variant> variants(const DeviceTraits& device) {
   return all;
 }
 
-Passes::Passes(const Problem& problem, DeviceResources& device, const Variant& variant)
+Passes::Passes(const Problem& problem, DeviceResources& device, const Variant& variant,
+               std::size_t targets)
     : problem_(problem), variant_(variant), bits_(problem.passes()) {
   for (std::size_t i = 0; i + 1 < bits_.size(); ++i)
     columns_.push_back(make("columns", bits_[i], device));
+  if (targets > 0) to_targets_ = make("columns", bits_[bits_.size() - 2], device, targets);
   rows_ = make("rows", bits_.back(), device);
   table_ = with_field(problem.field, [&](auto f) {
     return table_of<decltype(f)>(problem, bits_.front(), problem.bits / 2);
@@ -102,7 +104,8 @@ Passes::Passes(const Problem& problem, DeviceResources& device, const Variant& v
   on_device_ = device.allocate(table_.size());
 }
 
-Passes::Kernels Passes::make(const char* name, unsigned bits, DeviceResources& device) const {
+Passes::Kernels Passes::make(const char* name, unsigned bits, DeviceResources& device,
+                             std::size_t targets) const {
   const Bytes element = problem_.element();
   // A CPU takes a cache line of a row at once, a GPU 128 bytes if as many fit.
   const std::uint64_t fitting = std::max<std::uint64_t>(1, (variant_.tile / element) >> bits);
@@ -113,12 +116,13 @@ Passes::Kernels Passes::make(const char* name, unsigned bits, DeviceResources& d
   Kernels kernels;
   kernels.width = width;
   kernels.group = variant_.tile == 0 ? 1 : (width << bits) >> each_bits;
-  kernels.kernel =
-      device.kernel("ntt.cl", name,
-                    field_options(problem_.field, device.traits()) + define("BITS", bits) +
-                        define("WIDTH_BITS", static_cast<std::uint64_t>(std::countr_zero(width))) +
-                        define("EACH_BITS", each_bits) + define("TILED", variant_.tile == 0) +
-                        (variant_.tile == 0 && element == 4 ? define("LANES", width) : ""));
+  kernels.kernel = device.kernel(
+      "ntt.cl", name,
+      field_options(problem_.field, device.traits()) + define("BITS", bits) +
+          define("WIDTH_BITS", static_cast<std::uint64_t>(std::countr_zero(width))) +
+          define("EACH_BITS", each_bits) + (targets > 0 ? define("PEERS", targets) : "") +
+          define("TILED", variant_.tile == 0) +
+          (variant_.tile == 0 && element == 4 ? define("LANES", width) : ""));
   return kernels;
 }
 
@@ -145,7 +149,8 @@ Pass Passes::pass(const Transforms& transforms) const {
 // The first of two passes transforms along the first digit of i1; the second one along the other
 // digit, in each block of the first.
 void Passes::columns(const Columns& share, bool in_is_whole, const Transforms& transforms,
-                     Buffer& in, Buffer& between, Buffer& out, Stream& stream) {
+                     Buffer& in, Buffer& between, Buffer& out, Stream& stream,
+                     std::span<Buffer* const> to, const Targets& targets) {
   const std::uint32_t n2 = 1u << problem_.column_bits();
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     const bool first = i == 0, last = i + 1 == columns_.size();
@@ -166,28 +171,37 @@ void Passes::columns(const Columns& share, bool in_is_whole, const Transforms& t
     pass.out_reversed = last && problem_.order.out_reversed;
     if (!first) pass.in_at = u32(transforms.out);
     if (last) pass.out_at = 0;
-    const ValueBytes argument{std::as_bytes(std::span(&pass, 1))};
-    const std::size_t group = columns_[i].group;
+    Kernels& kernels = last && !to.empty() ? to_targets_ : columns_[i];
+    Buffer& output = !last ? between : to.empty() ? out : *to.front();
+    std::vector<KernelArg> arguments{first ? &in : &between, &output, on_device_.get(),
+                                     ValueBytes{std::as_bytes(std::span(&pass, 1))}};
+    if (last && !to.empty()) {
+      for (std::size_t j = 1; j < most_devices; ++j)
+        arguments.emplace_back(j < to.size() ? to[j] : &out);
+      arguments.emplace_back(ValueBytes{std::as_bytes(std::span(&targets, 1))});
+    }
+    const std::size_t group = kernels.group;
     stream.launch(
-        *columns_[i].kernel,
+        *kernels.kernel,
         {{std::uint64_t{other} * pass.across * group, transforms.count, 1}, {group, 1, 1}},
-        {first ? &in : &between, last ? &out : &between, on_device_.get(), argument});
+        arguments);
   }
 }
 
 void Passes::rows(std::uint64_t rows, const Transforms& transforms, Buffer& here, Buffer& there,
-                  Buffer& sources, std::uint32_t owners, Buffer& out, Stream& stream) {
+                  const Sources& sources, std::size_t owners, Buffer& out, Stream& stream) {
   Pass pass = this->pass(transforms);
   pass.in_at = 0;
   pass.rows = u32(rows);
-  pass.owners = owners;
+  pass.owners = u32(owners);
   pass.out_reversed = problem_.order.out_reversed;
   pass.scaled = problem_.inverse;
   const ValueBytes argument{std::as_bytes(std::span(&pass, 1))};
   stream.launch(
       *rows_.kernel,
       {{ceil_div(rows, rows_.width) * rows_.group, transforms.count, 1}, {rows_.group, 1, 1}},
-      {&here, &there, &sources, &out, on_device_.get(), argument});
+      {&here, &there, ValueBytes{std::as_bytes(std::span(&sources, 1))}, &out, on_device_.get(),
+       argument});
 }
 
 }  // namespace mgpu::ntt

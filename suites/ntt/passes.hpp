@@ -1,6 +1,7 @@
 // The passes of transforms on one device: kernels, tables of roots of unity, and launches.
 #pragma once
 
+#include <array>
 #include <memory>
 #include <string>
 #include <vector>
@@ -41,17 +42,30 @@ struct Pass {
   std::uint32_t in_reversed, columns_reversed, out_reversed, scaled;
 };
 
-// Columns that a device has of each row that it computes: the first column after them, the columns
-// of its rows, and the place of column 0 of the share's first row, which wraps around, in the
-// memory of the device itself or in that which others put into.
-struct Source {
-  std::uint32_t end, width, place, here;
+inline constexpr std::size_t most_devices = 8;  // that share a transform
+
+// Columns that devices have of each row that a device computes: the first column after them, the
+// columns of their rows, the place of column 0 of the share's first row, which wraps around, and
+// whether it is in the device's own memory or in that which others put into.
+struct Sources {
+  struct Source {
+    std::uint32_t end, width, place, here;
+  };
+  std::array<Source, most_devices> at{};
+};
+
+// Rows of a share that devices have: the first row after them, and the place of row 0, which wraps
+// around, in their memory for the columns of others.
+struct Targets {
+  std::array<std::uint32_t, most_devices> end{}, place{};
 };
 
 class Passes {
  public:
-  // Throws Error(unsupported), Error(out_of_memory), Error(device).
-  Passes(const Problem& problem, DeviceResources& device, const Variant& variant);
+  // `targets`: number of devices that columns may be stored to at once, up to most_devices. Throws
+  // Error(unsupported), Error(out_of_memory), Error(device).
+  Passes(const Problem& problem, DeviceResources& device, const Variant& variant,
+         std::size_t targets = 0);
 
   const Variant& variant() const { return variant_; }
   // Uploads the tables, once.
@@ -68,12 +82,14 @@ class Passes {
   };
   // Transforms columns and writes rows of them to `out`, beginning with its first transform. `in`
   // has whole rows of n2 columns, or only these columns; in reversed order each column is
-  // contiguous. `between` (Transforms::out) has room for as many elements.
+  // contiguous. `between` (Transforms::out) has room for as many elements. With `to`, memory of
+  // each device by the order of their rows, rows are stored there and not to `out`.
   void columns(const Columns& share, bool in_is_whole, const Transforms& transforms, Buffer& in,
-               Buffer& between, Buffer& out, Stream& stream);
+               Buffer& between, Buffer& out, Stream& stream, std::span<Buffer* const> to = {},
+               const Targets& targets = {});
   // Transforms `rows` rows, whose columns are in `here` and in `there` as `sources` says.
   void rows(std::uint64_t rows, const Transforms& transforms, Buffer& here, Buffer& there,
-            Buffer& sources, std::uint32_t owners, Buffer& out, Stream& stream);
+            const Sources& sources, std::size_t owners, Buffer& out, Stream& stream);
 
  private:
   struct Kernels {
@@ -81,7 +97,8 @@ class Passes {
     std::uint64_t width = 1;  // columns of a tile
     std::size_t group = 1;
   };
-  Kernels make(const char* name, unsigned bits, DeviceResources& device) const;
+  Kernels make(const char* name, unsigned bits, DeviceResources& device,
+               std::size_t targets = 0) const;
   // Returns a pass with what all passes have in common.
   Pass pass(const Transforms& transforms) const;
 
@@ -89,6 +106,7 @@ class Passes {
   const Variant variant_;
   const std::vector<unsigned> bits_;  // of the passes
   std::vector<Kernels> columns_;      // of the passes but the last
+  Kernels to_targets_;                // of the last pass over columns
   Kernels rows_;
   std::vector<std::byte> table_;
   std::unique_ptr<Buffer> on_device_;

@@ -24,6 +24,8 @@ Problem problem_without_size(const SuiteParams& params) {
   problem.field = static_cast<Field>(name - field_names.begin());
   problem.inverse = options.at("op") == "intt";
   problem.order = {options.at("order") == "rn", options.at("order") == "nr"};
+  const std::string& way = options.at("exchange");
+  problem.way = way == "auto" ? Way::chosen : way == "kernels" ? Way::kernels : Way::puts;
   problem.batch = count_of_option(params, "batch", most_batch);
   problem.seed = params.seed;
   return problem;

@@ -6,6 +6,10 @@
 
 namespace mgpu::ntt {
 
+// How columns get to other devices: stored there by the kernels that transform them, or put there
+// afterwards.
+enum class Way { chosen, kernels, puts };
+
 // Orders of input and result: natural or bit-reversed.
 struct Order {
   bool in_reversed = false, out_reversed = false;
@@ -15,6 +19,7 @@ struct Problem {
   Field field = Field::babybear;
   bool inverse = false;
   Order order;
+  Way way = Way::chosen;
   unsigned bits = 0;        // log2 of the elements of a transform
   std::uint64_t batch = 1;  // number of transforms
   std::uint64_t seed = 0;

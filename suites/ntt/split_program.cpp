@@ -1,5 +1,7 @@
 #include "suites/ntt/split_program.hpp"
 
+#include <algorithm>
+
 namespace mgpu::ntt {
 
 SplitProgram::SplitProgram(SplitWorkload& workload, DeviceResources& device, Mode mode,
@@ -8,8 +10,7 @@ SplitProgram::SplitProgram(SplitWorkload& workload, DeviceResources& device, Mod
       passes_(std::move(passes)),
       input_(device.allocate(problem_.bytes())),
       sent_(device.allocate(problem_.bytes())),
-      result_(device.allocate(problem_.bytes())),
-      sources_on_device_(device.allocate((workload.shape().items + 2) * sizeof(Source))) {}
+      result_(device.allocate(problem_.bytes())) {}
 
 void SplitProgram::load(Stream& stream) { stream.upload(*input_, 0, workload_.input()); }
 
@@ -18,7 +19,8 @@ void SplitProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
   const Owner* const self = owner_of(workload_.owners(), slice);
   others_ =
       self == nullptr ? std::vector<DeviceIndex>{} : other_owners(workload_.owners(), self->device);
-  find_sources(slice, stream);
+  find_sources(slice);
+  find_targets(slice);
   if (mode_ == Mode::end_to_end) upload_columns(slice, stream);
   meet();  // others have read the columns of the previous sample
 }
@@ -27,14 +29,13 @@ void SplitProgram::enqueue_round(const Slice& slice, std::uint32_t round, Stream
   if (round == 0) {
     const Range columns = columns_of(slice);
     passes_->columns({columns.begin, columns.end}, mode_ == Mode::resident, {}, *input_, *result_,
-                     *sent_, stream);
-    send(slice);
+                     *sent_, stream, to_, targets_);
+    if (to_.empty()) send(slice);
     meet();
     return;
   }
   Buffer& there = others_.empty() ? *sent_ : workload_.landing()[0].piece(peer_->self());
-  passes_->rows(rows_of(slice).size(), {}, *sent_, there, *sources_on_device_, u32(sources_.size()),
-                *result_, stream);
+  passes_->rows(rows_of(slice).size(), {}, *sent_, there, sources_, owners_, *result_, stream);
   if (mode_ == Mode::end_to_end) bring_result(slice, stream);
 }
 
@@ -56,7 +57,7 @@ void SplitProgram::upload_columns(const Slice& slice, Stream& stream) {
 }
 
 // A slice in isolation reads from its own memory what others would have sent.
-void SplitProgram::find_sources(const Slice& slice, Stream& stream) {
+void SplitProgram::find_sources(const Slice& slice) {
   const Range columns = columns_of(slice), rows = rows_of(slice);
   const std::uint64_t n2 = std::uint64_t{1} << problem_.column_bits();
   std::vector<Range> all;
@@ -65,7 +66,7 @@ void SplitProgram::find_sources(const Slice& slice, Stream& stream) {
   } else {
     for (const Owner& owner : workload_.owners()) all.push_back(columns_of(owner.items));
   }
-  sources_.clear();
+  owners_ = 0;
   std::uint64_t before = 0;  // columns in the landing memory
   for (const Range& range : all) {
     if (range.size() == 0) continue;
@@ -73,27 +74,45 @@ void SplitProgram::find_sources(const Slice& slice, Stream& stream) {
     const std::uint64_t place = here              ? rows.begin * columns.size()
                                 : others_.empty() ? 0
                                                   : rows.size() * before;
-    sources_.push_back({u32(range.end), u32(range.size()),
-                        static_cast<std::uint32_t>(place - range.begin), here ? 1u : 0u});
+    sources_.at[owners_++] = {u32(range.end), u32(range.size()),
+                              static_cast<std::uint32_t>(place - range.begin), here ? 1u : 0u};
     if (!here) before += range.size();
   }
-  stream.upload(*sources_on_device_, 0, std::as_bytes(std::span(sources_)));
+}
+
+std::uint64_t SplitProgram::place_at(const Owner& owner, const Slice& share) const {
+  const Range mine = columns_of(share), theirs = columns_of(owner.items);
+  return rows_of(owner.items).size() *
+         (mine.begin - (theirs.begin < mine.begin ? theirs.size() : 0));
+}
+
+void SplitProgram::find_targets(const Slice& slice) {
+  to_.clear();
+  targets_.end.fill(~std::uint32_t{0});
+  if (others_.empty() || !workload_.stores_to_others()) return;
+  const std::uint64_t width = columns_of(slice).size();
+  for (const Owner& owner : workload_.owners()) {
+    const Range rows = rows_of(owner.items);
+    const bool here = owner.device == peer_->self();
+    const std::uint64_t place = here ? 0 : place_at(owner, slice) - rows.begin * width;
+    // No row is beyond the last device's: there may be fewer devices than in the group.
+    if (&owner != &workload_.owners().back()) targets_.end[to_.size()] = u32(rows.end);
+    targets_.place[to_.size()] = static_cast<std::uint32_t>(place);
+    to_.push_back(here ? sent_.get() : workload_.landing()[0].remote(peer_->self(), owner.device));
+  }
 }
 
 void SplitProgram::send(const Slice& slice) {
-  const Range columns = columns_of(slice);
-  const Bytes element = problem_.element();
+  if (others_.empty()) return;
+  const Bytes element = problem_.element(), width = columns_of(slice).size();
   std::vector<DeviceIndex> members;
   for (const Owner& owner : workload_.owners()) members.push_back(owner.device);
-  if (others_.empty()) return;
   for (const DeviceIndex to : others_of(members, peer_->self())) {
-    const Slice* items = nullptr;
-    for (const Owner& owner : workload_.owners())
-      if (owner.device == to) items = &owner.items;
-    const Range rows = rows_of(*items), theirs = columns_of(*items);
-    const std::uint64_t before = columns.begin - (theirs.begin < columns.begin ? theirs.size() : 0);
-    peer_->put(*sent_, rows.begin * columns.size() * element, workload_.landing()[0], to,
-               rows.size() * before * element, rows.size() * columns.size() * element);
+    const Owner& owner = *std::find_if(workload_.owners().begin(), workload_.owners().end(),
+                                       [&](const Owner& each) { return each.device == to; });
+    const Range rows = rows_of(owner.items);
+    peer_->put(*sent_, rows.begin * width * element, workload_.landing()[0], to,
+               place_at(owner, slice) * element, rows.size() * width * element);
   }
 }
 

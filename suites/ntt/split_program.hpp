@@ -30,16 +30,23 @@ class SplitProgram final : public PartitionedProgram<SplitWorkload> {
     return {items.begin * problem_.rows_per_item(), items.end * problem_.rows_per_item()};
   }
   void upload_columns(const Slice& slice, Stream& stream);
-  void find_sources(const Slice& slice, Stream& stream);
+  void find_sources(const Slice& slice);
+  void find_targets(const Slice& slice);
   void send(const Slice& slice);
+  // Returns the place in the memory of an owner, for the columns of others, of this share's
+  // columns of its first row.
+  std::uint64_t place_at(const Owner& owner, const Slice& share) const;
   void bring_result(const Slice& slice, Stream& stream) override;
 
   const std::unique_ptr<Passes> passes_;
   std::unique_ptr<Buffer> input_;  // all columns, or end to end the share's
   std::unique_ptr<Buffer> sent_;   // rows of the share's columns
   std::unique_ptr<Buffer> result_;
-  std::unique_ptr<Buffer> sources_on_device_;
-  std::vector<Source> sources_;
+  Sources sources_;
+  std::size_t owners_ = 0;  // in sources_
+  // If columns are stored to others: their memory, in the order of their rows.
+  Targets targets_;
+  std::vector<Buffer*> to_;
 };
 
 }  // namespace mgpu::ntt

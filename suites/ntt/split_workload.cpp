@@ -33,8 +33,29 @@ std::vector<std::string> SplitWorkload::kernel_variants(const DeviceTraits& devi
 
 std::unique_ptr<DeviceProgram> SplitWorkload::program(DeviceResources& device, Mode mode,
                                                       const Capacity&) {
-  return std::make_unique<SplitProgram>(*this, device, mode,
-                                        make_passes(problem_, device, preferred(device.traits())));
+  const std::size_t targets = stores_to_others_ && device.peer() ? device.peer()->count() : 0;
+  return std::make_unique<SplitProgram>(
+      *this, device, mode, make_passes(problem_, device, preferred(device.traits()), targets));
+}
+
+void SplitWorkload::connect(PeerGroup& group) {
+  landing_.allocate(group, landing_bytes(), 1);
+  stores_to_others_ = problem_.way != Way::puts && group.size() <= most_devices;
+  for (std::uint32_t by = 0; by < group.size(); ++by)
+    for (std::uint32_t of = 0; of < group.size(); ++of)
+      stores_to_others_ = stores_to_others_ && landing_[0].remote({by}, {of}) != nullptr;
+  if (problem_.way == Way::kernels && !stores_to_others_)
+    throw Error(ErrorKind::unsupported,
+                "--exchange kernels: kernels of these devices do not reach each other's memory; "
+                "expected: auto, puts");
+}
+
+void SplitWorkload::set_partition(std::span<const Owner> owners) {
+  if (owners.size() > most_devices)
+    throw Error(ErrorKind::unsupported, "a transform is shared by up to " +
+                                            std::to_string(most_devices) +
+                                            " devices; expected: fewer devices, or --batch");
+  PartitionedWorkload::set_partition(owners);
 }
 
 Verdict SplitWorkload::verify(VerifyLevel level, std::uint64_t seed) {

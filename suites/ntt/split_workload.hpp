@@ -22,10 +22,11 @@ class SplitWorkload final : public PartitionedWorkload<Problem>, public Tunable 
                                          const Capacity& capacity) override;
   // Equal shares send each other a part of each row.
   Exchanged exchanged(Mode) const override {
-    return {false, 0, 1, problem_.bytes() / (devices_ * devices_)};
+    return {false, 0, 1, problem_.bytes() / (devices_ * devices_), problem_.way != Way::puts};
   }
-  void connect(PeerGroup& group) override { landing_.allocate(group, landing_bytes(), 1); }
+  void connect(PeerGroup& group) override;
   void disconnect() override { landing_.free(); }
+  void set_partition(std::span<const Owner> owners) override;
   Verdict verify(VerifyLevel level, std::uint64_t seed) override;
   void write_result(const std::filesystem::path& file) const override;
 
@@ -35,11 +36,14 @@ class SplitWorkload final : public PartitionedWorkload<Problem>, public Tunable 
   // Returns the memory for the columns of others: a device that has a part f of the rows gets
   // 1 - f of each, which is at most a quarter of all elements. Empty if there is no group.
   const SharedRing& landing() const { return landing_; }
+  // Tells whether kernels of every device store columns into the memory of the others.
+  bool stores_to_others() const { return stores_to_others_; }
   Bytes landing_bytes() const { return problem_.bytes() / 4; }
 
  private:
   const std::size_t devices_;
   SharedRing landing_;
+  bool stores_to_others_ = false;
 };
 
 }  // namespace mgpu::ntt

@@ -45,7 +45,7 @@ OTHERS = {
     "pinn": (["--mode", "both", "-s", "all"], ["--checkpoint-rounds", 2, "--peer", "staged"]),
     "pac": (["--axis", "channel"], ["--axis", "permutation", "--mode", "both"]),
     "msm": (["--mode", "all", "-s", "all"], ["--axis", "windows"], ["--fixed-base", "yes"]),
-    "ntt": (["--mode", "both", "-s", "all"], ["--peer", "staged"]),
+    "ntt": (["--mode", "both", "-s", "all"], ["--peer", "staged"], ["--exchange", "puts"]),
     "pipeline": (["--place", "pipeline", "-s", "all"], ["--batch", 9, "--peer", "staged"]),
 }
 
@@ -274,8 +274,9 @@ class Files(Suite):
         self.one("ntt", "--op", "intt", "--batch", 3, "--order", "rn", "--input", b, "--save-data", c)
         self.assertEqual(read_npy(c)[1], [value for row in x for value in row])
         raw.write_bytes(struct.pack(f"<{n}I", *[x[0][i] for i in there]))
-        for order, place in (("rn", range(n)), ("nr", there)):
-            self.runs_of("ntt", "--order", order, "--input", raw, "--save-data", b, "-s", "equal")
+        for order, place, way in (("rn", range(n), "kernels"), ("nr", there, "puts")):
+            self.runs_of("ntt", "--order", order, "--exchange", way, "--input", raw, "--save-data", b,
+                         "-s", "equal")
             rows = transform(x[0] if order == "rn" else [x[0][i] for i in there], root)
             self.assertEqual(read_npy(b)[1], [rows[k] for k in place])
 

@@ -29,11 +29,11 @@ Names names_in(const std::string& folder) {
 // Calls f with valid parameters of a suite: every value of each named option in turn, the other
 // options at their defaults; counts are not varied. Returns the sum of its results.
 std::size_t for_variations(const SuiteInfo& info, const auto& f) {
-  std::vector<SuiteParams> all{suite_params(info.name, 96, {}, 1)};
+  std::vector<SuiteParams> all{suite_params(info.name, 64, {}, 1)};
   for (const SuiteOption& option : info.options) {
     if (option.kind != SuiteOption::Kind::name) continue;
     for (const std::string& value : option.values)
-      all.push_back(suite_params(info.name, 96, {{option.name, value}}, 1));
+      all.push_back(suite_params(info.name, 64, {{option.name, value}}, 1));
   }
   std::size_t tried = 0;
   for (SuiteParams& params : all) {
