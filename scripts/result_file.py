@@ -281,7 +281,7 @@ def what_if_word(name):
 
 
 # The parameter that --size sets, with those that equal it unless they are given.
-SIZES = {"records": (), "batch": (), "leaves": (), "n": (), "points": (), "rows": ("cols", "inner"), "side": (), "terms": (), "multivectors": ()}
+SIZES = {"records": (), "batch": (), "leaves": (), "n": (), "points": (), "rows": ("cols", "inner"), "side": (), "terms": (), "multivectors": (), "elements": ()}
 
 
 def is_default(key, value, defaults):

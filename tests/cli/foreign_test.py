@@ -9,7 +9,6 @@ import json
 import re
 import shutil
 import subprocess
-import unittest
 
 import binary
 from binary import Case

@@ -292,7 +292,8 @@ TEST_CASE("names that are no UTF-8 are replaced, not thrown at") {
 
 TEST_CASE("the published schemas are JSON and found by name") {
   check_json(schema_text("result"), "/title \"mgpu-bench result file, version 3\"");
-  CHECK_THROWS_WITH_AS(schema_text("nothing"), doctest::Contains("calibrate, compare"), Error);
+  CHECK_THROWS_WITH_AS(schema_text("nothing"), doctest::Contains("calibrate, check, compare"),
+                       Error);
 }
 
 TEST_CASE("scripts read the schemas that follow from the fields") {
