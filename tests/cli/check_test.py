@@ -19,6 +19,8 @@ CODES = {"ok": 0, "cannot tell": 4, "limited": 3, "slow": 3, "missing": 3, "fail
 
 
 class Checks(Case):
+    time = "1s"
+
     def check(self, *arguments, script=None):
         """Returns the document of a short check without telemetry; other programs may run."""
         env = {}
@@ -26,7 +28,7 @@ class Checks(Case):
             if not LAYER:
                 self.skipTest("MGPU_FAULT_LAYER does not name the fault layer")
             env = {"OPENCL_LAYERS": LAYER, "MGPU_FAULT_SCRIPT": script}
-        done = mgpu("check", *binary.DEVICES, "--time", "1s", "--works", "merkle", "--no-telemetry",
+        done = mgpu("check", *binary.DEVICES, "--time", self.time, "--works", "merkle", "--no-telemetry",
                     "--json", *arguments, env=env)
         self.assertIn(done.code, set(CODES.values()), str(done))
         document = json.loads(done.out)
@@ -75,8 +77,7 @@ class Faults(Checks):
 @thorough
 class Trials(Checks):
     """Faults at 20 places, each named."""
-    def check(self, *arguments, script=None):
-        return super().check("--time", "5s", *arguments, script=script)
+    time = "5s"
 
     def test_flipped_bits(self):
         for nth in (2, 3, 5, 8, 13, 21, 34):
