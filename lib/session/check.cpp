@@ -21,7 +21,7 @@ constexpr Nanos kRateTime = std::chrono::milliseconds(20);
 constexpr double kMemoryShare = 0.8;
 constexpr Bytes kMostCpuMemory = Bytes{1} << 30;
 constexpr Nanos kMostForCounters = std::chrono::seconds(2);
-constexpr Bytes kMiB = Bytes{1} << 20;
+constexpr Bytes kCheckMiB = Bytes{1} << 20;
 
 class Check {
  public:
@@ -216,7 +216,7 @@ class Check {
     options.ops = {Collective::all_reduce};
     options.sizes = options_.all_reduces;
     if (options.sizes.empty())
-      options.sizes = gpus ? std::vector{kMiB, 64 * kMiB} : std::vector{kMiB};
+      options.sizes = gpus ? std::vector{kCheckMiB, 64 * kCheckMiB} : std::vector{kCheckMiB};
     progress_("links");
     Report report;
     try {

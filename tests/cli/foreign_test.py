@@ -45,7 +45,7 @@ PROGRAMS = {
                 "format=yuv420p,hwupload,avgblur_opencl=sizeX=3,hwdownload,format=yuv420p", "-f", "framemd5", "-"],
                ("avgblur_horiz", "avgblur_vert"), r"(?s).*"),
     "hashcat": (["hashcat", "-m", "0", "-a", "3", hashlib.md5(WORD.encode()).hexdigest(), "?l?l?l", "--quiet",
-                 "--potfile-disable", "--force", "-D", "1"], ("m00000_s04",), rf"\w+:{WORD}"),
+                 "--potfile-disable", "--force", "-D", "1"], ("r_markov",), rf"\w+:{WORD}"),
     "pyopencl": (["/usr/bin/python3", "-c", SCRIPT], ("twice",), r"(?s).*"),
 }
 
