@@ -61,7 +61,7 @@ class PassedOnSignals {
   struct sigaction before_[std::size(kPassedOn)];
 };
 
-// What the program is started with.
+// Holds the settings that the program is started with.
 class SpawnSettings {
  public:
   explicit SpawnSettings(bool quiet, const sigset_t& mask) {

@@ -1,4 +1,4 @@
-// What becomes of the records that the program's threads hand over: the writer's side of the layer.
+// Writes the records that the threads of the program hand over: the writer's side of the layer.
 #pragma once
 
 #include <atomic>

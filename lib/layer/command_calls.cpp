@@ -49,7 +49,7 @@ class Enqueue {
     if (made_ != nullptr) command_.flags |= kTimesFollow;
   }
 
-  // What the command does, to be told after it was accepted.
+  // Describe what the command does, after it was accepted.
 
   void blocking(cl_bool is) {
     if (is != CL_FALSE) command_.flags |= kBlocking;

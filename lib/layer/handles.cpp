@@ -37,7 +37,7 @@ void Handles::put(const void* handle, std::unique_ptr<Object> object) {
     const void* key = full.slots[at].key.load(std::memory_order_relaxed);
     live += key != nullptr && key != erased();
   }
-  // As large as before if most were erased ones.
+  // Keeps the size if most slots were of erased objects.
   auto larger = std::make_unique<Table>((full.mask + 1) * (live * 3 > full.mask ? 2 : 1));
   for (std::size_t at = 0; at <= full.mask; ++at) {
     const void* key = full.slots[at].key.load(std::memory_order_relaxed);

@@ -207,7 +207,7 @@ void Recorder::stop() {
 
 namespace {
 
-// Of the process that began to record: the parent, in a child.
+// Belongs to the process that began to record: the parent, in a child.
 constinit std::atomic<const Recorder*> ancestor{nullptr};
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What the wrapped calls record through: one per process.
+// Records what the wrapped calls do: one recorder per process.
 #pragma once
 
 #include <pthread.h>

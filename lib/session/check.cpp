@@ -21,7 +21,7 @@ constexpr Nanos kRateTime = std::chrono::milliseconds(20);
 constexpr double kMemoryShare = 0.8;
 constexpr Bytes kMostCpuMemory = Bytes{1} << 30;
 constexpr Nanos kMostForCounters = std::chrono::seconds(2);
-constexpr Bytes kCheckMiB = Bytes{1} << 20;
+constexpr Bytes kLeastAllReduce = Bytes{1} << 20;
 
 class Check {
  public:
@@ -216,7 +216,8 @@ class Check {
     options.ops = {Collective::all_reduce};
     options.sizes = options_.all_reduces;
     if (options.sizes.empty())
-      options.sizes = gpus ? std::vector{kCheckMiB, 64 * kCheckMiB} : std::vector{kCheckMiB};
+      options.sizes =
+          gpus ? std::vector{kLeastAllReduce, 64 * kLeastAllReduce} : std::vector{kLeastAllReduce};
     progress_("links");
     Report report;
     try {

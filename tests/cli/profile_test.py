@@ -147,7 +147,7 @@ class Profile(Case):
         for mode, (options, cost, words) in SEEDED.items():
             with self.subTest(mode):
                 for attempt in range(TRIES):
-                    # Kernels are built anew each time, as they would be in a first run.
+                    # Kernels are built again each time, as they would be in a first run.
                     profile, result = self.profiled(BOTTLENECKS, mode, *options, env={"POCL_CACHE_DIR": str(self.folder / f"{mode}{attempt}")}
                                                     if mode == "builds" else None)
                     if profile["costs"]["held_back_by"] == cost:
