@@ -10,7 +10,8 @@
 //
 // -D options: those of ntt_field.cl; BITS, WIDTH_BITS, EACH_BITS (at most BITS); TILED (0, 1): a
 // work-item computes a whole tile, as CPUs want it, or a work-group does, through local memory;
-// PEERS: number of devices, up to 8, into whose memory `columns` stores their rows, 0: one.
+// PEERS: number of devices, up to 8, into whose memory `columns` stores their rows, 0: one; DIRECT: the
+// table has each factor of `columns`.
 #ifndef PEERS
 #define PEERS 0
 #endif
@@ -38,7 +39,7 @@ typedef struct {
   uint in_width, in_first, in_row, in_hi;
   uint width, first, across, out_row, out_hi;
   uint hi_exponent, exponent_shift;
-  uint root_bits, low, high, low_bits;
+  uint root_bits, low, high, low_bits, direct;
   uint rows, owners;
   uint in_reversed, columns_reversed, out_reversed, scaled;
 } Pass;
@@ -75,7 +76,7 @@ PART void levels(fe* v, const uint bits, const uint i, __global const word* tabl
       const uint low = j & (apart - 1), a = ((j ^ low) << 1) | low, b = a + apart;
       const fe x = v[a], y = v[b];
       v[a] = fe_add(x, y);
-      if (bits - t == 1) {
+      if (spread == 0 && low == 0) {  // the root is 1
         v[b] = fe_sub(x, y);
       } else {
         v[b] = fe_mul(fe_sub_for_mul(x, y), fe_of(load(table, (i + (low << spread)) << shift)));
@@ -138,10 +139,13 @@ typedef struct {
   __global word* to = out; \
   const ulong place = (ulong)(row) * p->width;
 #endif
+// Returns the number of a column in natural order.
+PART uint number_of(const Pass* p, uint column) {
+  return p->columns_reversed ? reversed(p->first + column, p->column_bits) : p->first + column;
+}
 // Returns the exponent of a column's factor from one k to the next.
 PART uint exponent_of(const Pass* p, uint hi, uint column) {
-  const uint number = p->columns_reversed ? reversed(p->first + column, p->column_bits) : p->first + column;
-  return (hi * p->hi_exponent + number) << p->exponent_shift;
+  return (hi * p->hi_exponent + number_of(p, column)) << p->exponent_shift;
 }
 
 // Devices that computed columns: the first column after theirs, columns of their rows, the place of
@@ -257,6 +261,12 @@ PART void put(__local word* cells, uint at, fe x) { cells[at] = x; }
 PART fe take(__local const word* cells, uint at) { return cells[at]; }
 #endif
 PART uint cell_of(uint row, uint column) { return row * (W + 1) + column; }
+// Returns the cell of the j-th element that a work-item reads, when the elements of a column lie one
+// after another.
+PART uint transposed_cell(uint lane, uint j, bool is_reversed) {
+  const uint i = lane + j * GROUP, row = i & (R - 1);
+  return cell_of(is_reversed ? reversed(row, BITS) : row, i >> BITS);
+}
 
 // Transforms the tile of which this work-item has the elements row_of(g, j, BITS) of its column.
 // It ends with elements row_of(g, j, LAST_BITS).
@@ -282,27 +292,40 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
              in_tile = lane & (W - 1), column = begin + in_tile;
   in += (p->in_at + get_group_id(1)) * (ulong)p->n * WORDS;
   out += (p->out_at + get_group_id(1)) * (ulong)p->n * WORDS;
+  // Work-items beyond the share read its last column: loads without branches overlap.
+  const uint last = p->width - 1;
   fe v[EACH];
   if (p->in_reversed) {  // a column is contiguous
-    for (uint i = lane; i < R * W; i += GROUP) {
-      const uint row = reversed(i & (R - 1), BITS), c = i >> BITS;
-      put(cells, cell_of(row, c), begin + c < p->width ? load(in, place_in(p, row * p->in_row + hi * p->in_hi, begin + c)) : zero());
+    UNROLL for (uint j = 0; j < EACH; ++j) {
+      const uint i = lane + j * GROUP;
+      v[j] = load(in, place_in(p, reversed(i & (R - 1), BITS) * p->in_row + hi * p->in_hi, min(begin + (i >> BITS), last)));
     }
+    UNROLL for (uint j = 0; j < EACH; ++j) put(cells, transposed_cell(lane, j, true), v[j]);
     barrier(CLK_LOCAL_MEM_FENCE);
     UNROLL for (uint j = 0; j < EACH; ++j) v[j] = take(cells, cell_of(row_of(g, j, BITS), in_tile));
   } else {
-    UNROLL for (uint j = 0; j < EACH; ++j) v[j] =
-        column < p->width ? load(in, place_in(p, row_of(g, j, BITS) * p->in_row + hi * p->in_hi, column)) : zero();
+    UNROLL for (uint j = 0; j < EACH; ++j) v[j] = load(in, place_in(p, row_of(g, j, BITS) * p->in_row + hi * p->in_hi, min(column, last)));
   }
   transform(v, cells, g, in_tile, table, p->root_bits);
   if (column >= p->width) return;
-  const uint exponent = exponent_of(p, hi, column), k0 = reversed(g, BITS - EACH_BITS);
+  const uint k0 = reversed(g, BITS - EACH_BITS), apart = 1u << (BITS - EACH_BITS);
+#ifdef DIRECT
+  const uint number = number_of(p, column);
+#else
+  const uint exponent = exponent_of(p, hi, column);
   fe factor = power(table, p, exponent * k0);
-  const fe ratio = power(table, p, exponent << (BITS - EACH_BITS));
+  const fe ratio = power(table, p, exponent * apart);
+#endif
   UNROLL for (uint m = 0; m < EACH; ++m) {
-    FIND_PLACE(row_out(p, k0 + (m << (BITS - EACH_BITS)), hi))
+    const uint k = k0 + m * apart;
+#ifdef DIRECT
+    const fe factor = load(table, p->direct + number * k);
+#endif
+    FIND_PLACE(row_out(p, k, hi))
     store(to, place + column, fe_mul(v[reversed(m, EACH_BITS)], factor));
+#ifndef DIRECT
     if (m + 1 < EACH) factor = fe_mul(factor, ratio);
+#endif
   }
 }
 
@@ -314,17 +337,17 @@ __kernel ONE_TILE void rows(__global const word* here, __global const word* ther
              row = begin + in_tile;
   here += (p->in_at + get_group_id(1)) * (ulong)p->n * WORDS;
   out += (p->out_at + get_group_id(1)) * (ulong)p->n * WORDS;
-  for (uint i = lane; i < R * W; i += GROUP) {
-    const uint column = i & (R - 1), r = i >> BITS;
+  const uint last = p->rows - 1;
+  fe v[EACH];
+  UNROLL for (uint j = 0; j < EACH; ++j) {
+    const uint i = lane + j * GROUP, column = i & (R - 1);
     Source source = sources.at[0];
     UNROLL for (uint s = 1; s < MOST_DEVICES; ++s)
       if (s < p->owners && column >= sources.at[s - 1].end) source = sources.at[s];
-    put(cells, cell_of(p->columns_reversed ? reversed(column, BITS) : column, r),
-        begin + r < p->rows ? load(source.here ? here : there, (uint)(source.place + (begin + r) * source.width + column))
-                            : zero());
+    v[j] = load(source.here ? here : there, (uint)(source.place + min(begin + (i >> BITS), last) * source.width + column));
   }
+  UNROLL for (uint j = 0; j < EACH; ++j) put(cells, transposed_cell(lane, j, p->columns_reversed), v[j]);
   barrier(CLK_LOCAL_MEM_FENCE);
-  fe v[EACH];
   UNROLL for (uint j = 0; j < EACH; ++j) v[j] = take(cells, cell_of(row_of(g, j, BITS), in_tile));
   transform(v, cells, g, in_tile, table, p->root_bits);
   if (p->scaled) {

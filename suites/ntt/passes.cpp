@@ -47,15 +47,21 @@ std::string field_options(Field field, const DeviceTraits& device) {
       define_limbs(options, "P", F::modulus);
       define_limbs(options, "D", twice);
       define_limbs(options, "U", factor<F>(F::of(1)));
-      if (device.nvidia) options += " -DMSM_PTX";
     }
+    if (device.nvidia) options += " -DMSM_PTX -DNTT_PTX";
     if (device.cpu) options += " -DROLLED";
     return options;
   });
 }
 
+// Tells whether the second of two passes over columns takes its factors from the table, all powers
+// of their root, since a product of large elements costs more than a load.
+bool has_direct_factors(const Problem& problem) {
+  return problem.element() == 32 && problem.passes().size() == 3;
+}
+
 // Returns the powers of the roots: of the first root in the table (half of them), small and large
-// ones of w, and 1/n.
+// ones of w, 1/n, and those of direct factors.
 template <class F>
 std::vector<std::byte> table_of(const Problem& problem, unsigned root_bits, unsigned low_bits) {
   using Value = typename F::Value;
@@ -75,6 +81,10 @@ std::vector<std::byte> table_of(const Problem& problem, unsigned root_bits, unsi
            factor<F>(inverse_of_power_of_two<F>(problem.bits)));
   append(root_of_unity<F>(problem.bits - low_bits, problem.inverse),
          std::uint64_t{1} << (problem.bits - low_bits));
+  if (has_direct_factors(problem)) {
+    const unsigned direct_bits = problem.bits - root_bits;
+    append(root_of_unity<F>(direct_bits, problem.inverse), std::uint64_t{1} << direct_bits);
+  }
   return table;
 }
 
@@ -95,8 +105,9 @@ Passes::Passes(const Problem& problem, DeviceResources& device, const Variant& v
                std::size_t targets)
     : problem_(problem), variant_(variant), bits_(problem.passes()) {
   for (std::size_t i = 0; i + 1 < bits_.size(); ++i)
-    columns_.push_back(make("columns", bits_[i], device));
-  if (targets > 0) to_targets_ = make("columns", bits_[bits_.size() - 2], device, targets);
+    columns_.push_back(make("columns", bits_[i], device, 0, i > 0));
+  if (targets > 0)
+    to_targets_ = make("columns", bits_[bits_.size() - 2], device, targets, bits_.size() > 2);
   rows_ = make("rows", bits_.back(), device);
   table_ = with_field(problem.field, [&](auto f) {
     return table_of<decltype(f)>(problem, bits_.front(), problem.bits / 2);
@@ -105,14 +116,14 @@ Passes::Passes(const Problem& problem, DeviceResources& device, const Variant& v
 }
 
 Passes::Kernels Passes::make(const char* name, unsigned bits, DeviceResources& device,
-                             std::size_t targets) const {
+                             std::size_t targets, bool is_second) const {
   const Bytes element = problem_.element();
-  // A CPU takes a cache line of a row at once, a GPU 128 bytes if as many fit.
+  // A CPU takes a cache line of a row at once, a GPU 16 elements if as many fit.
   const std::uint64_t fitting = std::max<std::uint64_t>(1, (variant_.tile / element) >> bits);
   const std::uint64_t width =
-      std::min({variant_.tile == 0 ? 64 / element : std::min(fitting, 128 / element),
+      std::min({variant_.tile == 0 ? 64 / element : std::min(fitting, std::uint64_t{16}),
                 std::uint64_t{1} << problem_.column_bits()});
-  const unsigned each_bits = std::min(bits, variant_.tile == 0 ? 2u : element == 32 ? 3u : 4u);
+  const unsigned each_bits = std::min(bits, variant_.tile == 0 ? 2u : element == 32 ? 2u : 4u);
   Kernels kernels;
   kernels.width = width;
   kernels.group = variant_.tile == 0 ? 1 : (width << bits) >> each_bits;
@@ -121,6 +132,7 @@ Passes::Kernels Passes::make(const char* name, unsigned bits, DeviceResources& d
       field_options(problem_.field, device.traits()) + define("BITS", bits) +
           define("WIDTH_BITS", static_cast<std::uint64_t>(std::countr_zero(width))) +
           define("EACH_BITS", each_bits) + (targets > 0 ? define("PEERS", targets) : "") +
+          (is_second && has_direct_factors(problem_) ? " -DDIRECT" : "") +
           define("TILED", variant_.tile == 0) +
           (variant_.tile == 0 && element == 4 ? define("LANES", width) : ""));
   return kernels;
@@ -142,6 +154,7 @@ Pass Passes::pass(const Transforms& transforms) const {
   pass.low = 1u << (pass.root_bits - 1);
   pass.low_bits = problem_.bits / 2;
   pass.high = pass.low + (1u << pass.low_bits) + 1;
+  pass.direct = pass.high + (1u << (problem_.bits - pass.low_bits));
   pass.columns_reversed = problem_.order.in_reversed;
   return pass;
 }

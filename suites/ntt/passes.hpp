@@ -33,8 +33,9 @@ struct Pass {
   // 2^exponent_shift.
   std::uint32_t hi_exponent, exponent_shift;
   // The table of roots: log2 of the order of the one whose powers come first; where small and large
-  // powers of w begin; log2 of the number of small ones, which 1/n follows.
-  std::uint32_t root_bits, low, high, low_bits;
+  // powers of w begin; log2 of the number of small ones, which 1/n follows; where the powers begin
+  // that are factors of the second pass.
+  std::uint32_t root_bits, low, high, low_bits, direct;
   // Rows of the share; devices that computed columns.
   std::uint32_t rows, owners;
   // Whether this pass reads input in reversed order, whether columns are in reversed order, whether
@@ -97,8 +98,9 @@ class Passes {
     std::uint64_t width = 1;  // columns of a tile
     std::size_t group = 1;
   };
-  Kernels make(const char* name, unsigned bits, DeviceResources& device,
-               std::size_t targets = 0) const;
+  // `is_second`: of two passes over columns.
+  Kernels make(const char* name, unsigned bits, DeviceResources& device, std::size_t targets = 0,
+               bool is_second = false) const;
   // Returns a pass with what all passes have in common.
   Pass pass(const Transforms& transforms) const;
 
