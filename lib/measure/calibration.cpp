@@ -314,6 +314,11 @@ class DeviceCalibration {
     std::vector<Nanos> alone, together;
     for (unsigned i = fitting_launches(kLaunches); i > 0; --i) alone.push_back(launch(1));
     for (unsigned i = 0; i < kLeastTries; ++i) together.push_back(launch(count) / count);
+    std::vector<Nanos> empty;
+    for (unsigned i = 0; i < kLeastTries; ++i)
+      empty.push_back(from_seconds(
+          device_seconds([&] { device_.stream().launch(object, grid, {std::uint32_t{0}}); })));
+    measured.empty_kernel = summarise(empty).median;
     measured.launch = std::max(summarise(alone).median, Nanos{1});
     measured.next_launch = std::max(summarise(together).median, Nanos{1});
   }
