@@ -177,7 +177,7 @@ std::vector<CommandLog> read_logs(const std::vector<fs::path>& folders,
 }
 
 // Adds what the GPUs that ran something were measured to do, by the cache or now that the program
-// has ended: how fast pinned memory is, and what of a kernel's time is none of its work.
+// has ended: how fast pinned memory is, and what the least kernel takes.
 void add_capabilities(const Context& context, const ProfileRequest& request, ProgramRecord& record,
                       std::vector<std::string>& warnings) {
   std::set<std::size_t> used;

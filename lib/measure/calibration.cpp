@@ -40,6 +40,7 @@ class DeviceCalibration {
       for (const RateMember rate : kRatesOfChip) measured.*rate = rate_of(rate);
       transfers(measured);
       launches(measured);
+      least_kernel(measured);
     });
   }
 
@@ -314,13 +315,22 @@ class DeviceCalibration {
     std::vector<Nanos> alone, together;
     for (unsigned i = fitting_launches(kLaunches); i > 0; --i) alone.push_back(launch(1));
     for (unsigned i = 0; i < kLeastTries; ++i) together.push_back(launch(count) / count);
-    std::vector<Nanos> empty;
-    for (unsigned i = 0; i < kLeastTries; ++i)
-      empty.push_back(from_seconds(
-          device_seconds([&] { device_.stream().launch(object, grid, {std::uint32_t{0}}); })));
-    measured.empty_kernel = summarise(empty).median;
     measured.launch = std::max(summarise(alone).median, Nanos{1});
     measured.next_launch = std::max(summarise(together).median, Nanos{1});
+  }
+
+  void least_kernel(Capability& measured) {
+    Kernel& object = kernel("least", lanes_);
+    const Grid grid = grid_of(object, group_, group_);
+    Buffer& words = holdings_.add(device_.allocate(group_ * sizeof(std::uint32_t)));
+    std::vector<Nanos> times;
+    for (unsigned i = 0; i < 1 + kLeastTries; ++i)
+      times.push_back(from_seconds(device_seconds([&] {
+        device_.stream().launch(object, grid, {&words});
+      })));
+    times.erase(times.begin());  // some drivers compile here
+    measured.least_kernel = std::max(summarise(times).median, Nanos{1});
+    holdings_.clear();
   }
 
   Backend& backend_;

@@ -204,7 +204,7 @@ ProgramChange without_launches(const ProgramRecord& record) {
     const ProgramCommand& c = record.commands[k];
     if (change.at_once[k] && c.items > 0)
       change.lengths[k] = std::max(
-          change.lengths[k] - record.devices[c.device.value].capability.empty_kernel, Nanos{});
+          change.lengths[k] - record.devices[c.device.value].capability.least_kernel, Nanos{});
   }
   return change;
 }

@@ -53,7 +53,7 @@ const ProgramCostInfo& program_cost(const std::string& name);  // it must be one
 //   pinned_copies    transfers from and to pageable memory take the time of their bytes at the
 //                    bandwidth measured with pinned memory, and enqueuing them takes no time
 //   free_launches    kernels begin at once, enqueuing them takes no time, and they take as much
-//                    less as an empty kernel was measured to take
+//                    less as the least kernel was measured to take
 //   free_waits       calls return without waiting for commands
 //   free_host_work   threads do nothing between their calls
 //   free_builds      kernels are built before the first command, and first launches, in which

@@ -129,8 +129,8 @@ const Description<Capability>& description<Capability>() {
        field_as<MeasuredTime, &Capability::next_launch>("next_launch_ns",
                                                         "one of many launches enqueued together")
            .null_unless(is_measured),
-       field_as<MeasuredTime, &Capability::empty_kernel>(
-           "empty_kernel_ns", "a kernel that does nothing, by the device's own stamps")
+       field_as<MeasuredTime, &Capability::least_kernel>(
+           "least_kernel_ns", "a kernel of one group that adds to words, by the device's stamps")
            .null_unless(is_measured)},
       "rates measured by calibrate, per second, multiply-adds counted as two; a copy counts what "
       "is read and what is written; null: not measured; empty: the device was not calibrated"};

@@ -158,7 +158,7 @@ TEST_CASE("tiny kernels: launches; a kernel that is launched first may be built 
   const ProgramCosts costs = find_costs(program.record());
   CHECK(costs.held_back_by == "free_launches");
   CHECK(time_without(costs, "free_launches") == Nanos{100 * 100});
-  program.record().devices[0].capability.empty_kernel = Nanos{60};
+  program.record().devices[0].capability.least_kernel = Nanos{60};
   for (ProgramCommand& c : program.record().commands) c.items = 1;
   CHECK(time_without(find_costs(program.record()), "free_launches") == Nanos{100 * 40});
   for (ProgramCommand& c : program.record().commands) c.first_launch = true;
