@@ -19,7 +19,7 @@
 #include "suites/merkle/leaves.hpp"
 #include "suites/merkle/merkle_workload.hpp"
 #include "suites/merkle/reference.hpp"
-#include "suites/merkle/sha256.hpp"
+#include "suites/merkle/hash.hpp"
 #include "tests/bench/failure.hpp"
 #include "tests/bench/resident.hpp"
 
