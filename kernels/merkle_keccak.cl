@@ -3,6 +3,7 @@
 
 #define from_bytes(x) (x)
 #define PAD 0x01u
+#define RATE 34  // words of a block
 
 // The state of Keccak has 25 lanes of 64 bits: two vectors of eight hold those of 16 messages.
 #if LANES == 16
@@ -13,10 +14,14 @@ typedef ulong lane;
 #define PARTS 1
 #endif
 
-// Joins the words of one part of the messages to lanes, by exclusive or.
-void absorb(lane* a, const word* w, uint part, uint lanes) {
+// The last bit of the last block of a message is part of its padding.
+#define LAST_WORD (RATE - 1)
+#define LAST_BIT 0x80000000u
+
+// Absorbs a block of one part of the messages.
+void absorb(lane* a, const word* w, uint part) {
 #pragma unroll
-  for (uint i = 0; i < lanes; ++i) {
+  for (uint i = 0; i < RATE / 2; ++i) {
 #if LANES == 16
     a[i] ^= part == 0 ? upsample(w[2 * i + 1].lo, w[2 * i].lo) : upsample(w[2 * i + 1].hi, w[2 * i].hi);
 #else
@@ -76,21 +81,22 @@ void clear(lane* a) {
 }
 
 // Computes s, the node above left and right; `lone`: there is no right, and s = left. The message
-// is shorter than a block of 136 bytes.
+// is shorter than a block.
 void hash_pair(word* s, const word* left, const word* right, bool hash_leaves, bool lone, word unused_left, word unused_right, uint one) {
   if (lone) {
     copy8(s, left);
     return;
   }
-  word w[18];
+  word w[RATE];
   make_node(w, left, right, PAD);
-  w[17] = 0;
+#pragma unroll
+  for (uint i = 17; i < LAST_WORD; ++i) w[i] = 0;
+  w[LAST_WORD] = LAST_BIT;
 #pragma unroll 1
   for (uint part = 0; part < PARTS; ++part) {
     lane a[25];
     clear(a);
-    absorb(a, w, part, 9);
-    a[16] ^= 0x8000000000000000ul;
+    absorb(a, w, part);
     permute(a);
     squeeze(s, a, part);
   }
@@ -98,7 +104,7 @@ void hash_pair(word* s, const word* left, const word* right, bool hash_leaves, b
 
 #ifdef MESSAGES
 void hash_message(word* s, const messages* m, uint one) {
-  const uint blocks = m->length / 136 + 1;
+  const uint blocks = m->length / (4 * RATE) + 1;
 #pragma unroll 1
   for (uint part = 0; part < PARTS; ++part) {
     lane a[25];
@@ -107,9 +113,9 @@ void hash_message(word* s, const messages* m, uint one) {
     for (uint block = 0; block < blocks; ++block) {
       word w[48];
 #pragma unroll
-      for (uint i = 0; i < 48; i += 16) load_words(w + i, m, 34 * block + i);
-      absorb(a, w, part, 17);
-      if (block + 1 == blocks) a[16] ^= 0x8000000000000000ul;
+      for (uint i = 0; i < 48; i += 16) load_words(w + i, m, RATE * block + i);
+      if (block + 1 == blocks) w[LAST_WORD] ^= LAST_BIT;
+      absorb(a, w, part);
       permute(a);
     }
     squeeze(s, a, part);
