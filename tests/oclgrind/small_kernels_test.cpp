@@ -85,6 +85,14 @@ void compute_trees(bool cpu) {
               cpu);
   compute("merkle", 21, {}, Mode::end_to_end, cpu, 3);
   compute("merkle", 5, {{"trees", "3"}}, Mode::resident, cpu);
+  for (const std::uint64_t leaves : {1, 3, 37})
+    compute("merkle", leaves, {{"tree", "bitcoin"}}, Mode::resident, cpu);
+  for (const char* hash : {"sha256", "keccak256", "blake3"})
+    for (const auto& [tree, bytes] : {std::pair{"hashed", "5"}, {"rfc6962", "139"}})
+      compute("merkle", 3, {{"hash", hash}, {"tree", tree}, {"leaf-bytes", bytes}},
+              Mode::end_to_end, cpu);
+  compute("merkle", 3, {{"hash", "blake3"}, {"tree", "hashed"}, {"leaf-bytes", "2050"}},
+          Mode::end_to_end, cpu);
 }
 
 void compute_fisher(std::uint64_t points, const Options& options,
