@@ -322,7 +322,7 @@ class DeviceCalibration {
   void least_kernel(Capability& measured) {
     Kernel& object = kernel("least", lanes_);
     const Grid grid = grid_of(object, group_, group_);
-    Buffer& words = holdings_.add(device_.allocate(group_ * sizeof(std::uint32_t)));
+    Buffer& words = buffer(group_ * sizeof(std::uint32_t));
     std::vector<Nanos> times;
     for (unsigned i = 0; i < 1 + kLeastTries; ++i)
       times.push_back(from_seconds(device_seconds([&] {
