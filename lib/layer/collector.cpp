@@ -18,8 +18,9 @@ constexpr std::size_t kFlushBytes = 256 * 1024;
 // command that never completes cannot fill the memory.
 constexpr std::size_t kMostPending = 256 * 1024;
 
-// One of so many commands is asked for the moment when it was queued, which bounds clocks.
-constexpr std::uint64_t kQueuedSampling = 16;
+// The first commands, and then one of so many, are asked for the moment when they were queued,
+// which bounds clocks.
+constexpr std::uint64_t kQueuedFirst = 1024, kQueuedSampling = 16;
 
 // Returns a command's status; an error of the question is one of the command.
 cl_int status_of(cl_event event) {
@@ -269,7 +270,8 @@ bool Collector::finish(const Pending& pending, bool has_ended) {
       {CL_PROFILING_COMMAND_START, &times.start},
       {CL_PROFILING_COMMAND_END, &times.end},
       {CL_PROFILING_COMMAND_QUEUED, &times.queued}};
-  const std::size_t asked = pending.number % kQueuedSampling == 0 ? 3 : 2;
+  const bool bounds = pending.number <= kQueuedFirst || pending.number % kQueuedSampling == 0;
+  const std::size_t asked = bounds ? 3 : 2;
   for (const auto& [what, stamp] : std::span(stamps).first(asked)) {
     if (times.error != CL_SUCCESS || times.status != CL_COMPLETE) break;
     times.error = next->clGetEventProfilingInfo(pending.event, what, sizeof *stamp, stamp, nullptr);

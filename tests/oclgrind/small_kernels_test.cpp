@@ -328,13 +328,14 @@ TEST_CASE("calibration") {
     const auto from = resources.allocate(zeros.size()), to = resources.allocate(zeros.size());
     device.stream().upload(*from, 0, zeros);
     const auto fp32 = kernel("fp32"), fp64 = kernel("fp64"), int32 = kernel("int32"),
-               copy = kernel("copy"), nothing = kernel("nothing");
+               copy = kernel("copy"), nothing = kernel("nothing"), least = kernel("least");
     const Grid grid{{items, 1, 1}, {1, 1, 1}};
     device.stream().launch(*fp32, grid, {to.get(), std::uint32_t{1}, 0.5f, 0.0f});
     device.stream().launch(*fp64, grid, {to.get(), std::uint32_t{1}, 0.5, 0.0});
     device.stream().launch(*int32, grid, {to.get(), std::uint32_t{1}, std::uint32_t{5}});
     device.stream().launch(*copy, grid, {from.get(), to.get(), std::uint32_t{4}});
     device.stream().launch(*nothing, {{1, 1, 1}, {1, 1, 1}}, {std::uint32_t{0}});
+    device.stream().launch(*least, grid, {to.get()});
     finish(device);
   }
   const auto out = resources.allocate(4);
