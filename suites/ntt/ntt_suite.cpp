@@ -40,7 +40,11 @@ SuiteInfo ntt_suite() {
   info.full_size = 1 << 24;
   info.full_size_cpu = 1 << 18;
   info.options = {
-      {"op", "ntt: forward; intt: inverse, divided by the number of elements", {"ntt", "intt"}},
+      {"op",
+       "ntt: forward; intt: inverse, divided by the number of elements; lde: low-degree extension "
+       "of --batch columns, to --blowup cosets of their domain, shifted by the generator; rows of "
+       "the result are in bit-reversed order, so that those of a coset are contiguous",
+       {"ntt", "intt", "lde"}},
       {"field",
        "Prime field; a root of unity is the power (p - 1) / n of 31, 3, 7, 5 or 7, in this order",
        {field_names.begin(), field_names.end()}},
@@ -49,6 +53,9 @@ SuiteInfo ntt_suite() {
        "it",
        {"1"},
        Kind::count},
+      {"blowup",
+       "lde: number of evaluations by elements of a column: 1, 2, 4 or 8",
+       {"2", "1", "4", "8"}},
       {"order",
        "Order of input and result, natural (n) or bit-reversed (r): nn, nr or rn",
        {"nn", "nr", "rn"}},

@@ -4,6 +4,7 @@
 #include <bit>
 
 #include "lib/base/error.hpp"
+#include "lib/base/quote.hpp"
 #include "lib/workload/pages.hpp"
 #include "suites/common/option_values.hpp"
 #include "suites/ntt/elements.hpp"
@@ -13,8 +14,12 @@ namespace {
 
 constexpr std::uint64_t most_batch = 1 << 16;
 
-unsigned largest_bits(Field field) {
-  return std::min(most_bits, with_field(field, [](auto f) { return decltype(f)::adicity; }));
+unsigned largest_bits(const Problem& problem) {
+  const unsigned adicity =
+      with_field(problem.field, [](auto f) { return decltype(f)::adicity; });
+  return std::min(most_bits, adicity - (problem.cosets > 1 ? static_cast<unsigned>(std::countr_zero(
+                                                                 problem.cosets))
+                                                           : 0));
 }
 
 Problem problem_without_size(const SuiteParams& params) {
@@ -24,6 +29,15 @@ Problem problem_without_size(const SuiteParams& params) {
   problem.field = static_cast<Field>(name - field_names.begin());
   problem.inverse = options.at("op") == "intt";
   problem.order = {options.at("order") == "rn", options.at("order") == "nr"};
+  if (options.at("op") == "lde") {
+    if (options.at("order") != "nn")
+      throw refused_option("order",
+                           in_quotes(options.at("order")) +
+                               "; expected with --op lde: nn, as columns come in natural order and "
+                               "rows of the result are always bit-reversed");
+    problem.order = {false, true};
+    problem.cosets = count_of_option(params, "blowup", 8);
+  }
   const std::string& way = options.at("exchange");
   problem.way = way == "auto" ? Way::chosen : way == "kernels" ? Way::kernels : Way::puts;
   problem.batch = count_of_option(params, "batch", most_batch);
@@ -49,14 +63,25 @@ std::uint64_t Problem::rows_per_item() const {
   return columns_per_item() << (row_bits() - column_bits());
 }
 
+Problem Problem::interpolation() const {
+  Problem problem = *this;
+  problem.inverse = true;
+  problem.order = {};
+  problem.cosets = 0;
+  return problem;
+}
+
 Problem problem_of(const SuiteParams& params) {
   Problem problem = problem_without_size(params);
   const std::uint64_t n =
       params.input ? elements_in_files(params, problem) / problem.batch : params.size;
-  const unsigned most = largest_bits(problem.field);
+  const unsigned most = largest_bits(problem);
   if (!std::has_single_bit(n) || n < 4 || n > std::uint64_t{1} << most) {
     const std::string why = std::to_string(n) + " elements; expected with --field " +
-                            params.options.at("field") + ": a power of two from 4 to 2^" +
+                            params.options.at("field") +
+                            (problem.cosets > 0 ? " and --blowup " + params.options.at("blowup")
+                                                : "") +
+                            ": a power of two from 4 to 2^" +
                             std::to_string(most);
     throw params.input ? Error(ErrorKind::input, "--input " + params.input->string() + ": " + why)
                        : refused_option("size", why);
@@ -67,8 +92,9 @@ Problem problem_of(const SuiteParams& params) {
 
 Bytes host_bytes(const SuiteParams& params) {
   const Problem problem = problem_without_size(params);
-  if (params.size > std::uint64_t{1} << largest_bits(problem.field)) return ~Bytes{0};
-  return 2 * in_pages(params.size * problem.batch * problem.element());
+  if (params.size > std::uint64_t{1} << largest_bits(problem)) return ~Bytes{0};
+  const Bytes bytes = params.size * problem.batch * problem.element();
+  return in_pages(bytes) + in_pages(bytes * std::max<std::uint64_t>(problem.cosets, 1));
 }
 
 Shape shape_of(const Problem& problem) {
@@ -81,11 +107,14 @@ Shape shape_of(const Problem& problem) {
   shape.result_on_devices = true;
   shape.ops = static_cast<double>(problem.n() * problem.batch);
   shape.rate_unit = "elements/s";
-  shape.bytes_in = shape.bytes_out = problem.bytes();
+  shape.bytes_in = problem.bytes();
+  shape.bytes_out = problem.result_bytes();
   shape.spread_cost();
   return shape;
 }
 
-Bytes host_bytes(const Problem& problem) { return 2 * in_pages(problem.bytes()); }
+Bytes host_bytes(const Problem& problem) {
+  return in_pages(problem.bytes()) + in_pages(problem.result_bytes());
+}
 
 }  // namespace mgpu::ntt

@@ -1,6 +1,8 @@
 // The requested problem: transforms of elements of a field.
 #pragma once
 
+#include <algorithm>
+
 #include "lib/workload/workload.hpp"
 #include "suites/ntt/field.hpp"
 
@@ -22,15 +24,21 @@ struct Problem {
   Way way = Way::chosen;
   unsigned bits = 0;        // log2 of the elements of a transform
   std::uint64_t batch = 1;  // number of transforms
+  // Number of cosets on which each column is evaluated (low-degree extension); 0: plain transforms.
+  std::uint64_t cosets = 0;
   std::uint64_t seed = 0;
 
   std::uint64_t n() const { return std::uint64_t{1} << bits; }
   Bytes element() const { return bytes_of(field); }
   Bytes transform_bytes() const { return n() * element(); }
   Bytes bytes() const { return batch * transform_bytes(); }
+  Bytes result_bytes() const { return bytes() * std::max<std::uint64_t>(cosets, 1); }
   // Tells whether devices share one transform and exchange its columns; otherwise they share the
   // transforms.
-  bool is_split() const { return batch == 1; }
+  bool is_split() const { return batch == 1 && cosets == 0; }
+
+  // Returns the inverse transforms of columns to be extended.
+  Problem interpolation() const;
 
   // The bits of the radix of each pass. The last pass transforms rows, the others columns.
   std::vector<unsigned> passes() const;

@@ -251,6 +251,20 @@ class Files(Suite):
             run = self.one("ntt", "--field", field, "--size", size, "--seed", 0)
             self.assertEqual(run["verify"]["digest"], digest, (field, size))
 
+    def test_ntt_extends_columns_as_another_program_does(self):
+        field, checked = None, 0
+        for line in (binary.HERE.parent / "data/ntt_vectors.txt").read_text().splitlines():
+            if not line.startswith(" "):
+                field = line.split()[0].replace("_fr", "")
+            elif line.split()[0] == "lde" and (THOROUGH or field in ("koalabear", "bn254")):
+                _, size, _, columns, _, blowup, digest = line.split()
+                for run in self.runs_of("ntt", "--op", "lde", "--field", field, "--size", size[2:],
+                                        "--batch", columns, "--blowup", blowup, "--seed", 0,
+                                        "--mode", "both", "-s", "equal"):
+                    self.assertEqual(run["verify"]["digest"], digest, (field, line))
+                checked += 1
+        self.assertEqual(checked, 10 if THOROUGH else 4)
+
     def test_ntt_transforms_files_in_every_order(self):
         p, n = 0x78000001, 1 << 10
         root = pow(31, (p - 1) // n, p)

@@ -17,6 +17,12 @@ def ntt(a,p,w):
     for i in range(h):
         v=t*o[i]%p; r[i]=(e[i]+v)%p; r[i+h]=(e[i]-v)%p; t=t*w%p
     return r
+# Extends a column to 2^bl cosets, with padded coefficients and one transform; rows in bit-reversed order.
+def lde(x,p,g,bl):
+    n=len(x); N=n<<bl; k=N.bit_length()-1
+    c=[v*pow(n,-1,p)%p for v in ntt(x,p,pow(g,-((p-1)//n),p))]
+    e=ntt([v*pow(g,i,p)%p for i,v in enumerate(c)]+[0]*(N-n),p,pow(g,(p-1)//N,p))
+    return [e[int(bin(N+r)[:2:-1],2)] for r in range(N)]
 for f,(p,g,ad,b) in F.items():
     root=pow(g,(p-1)>>ad,p)
     assert pow(root,2**ad,p)==1 and pow(root,2**(ad-1),p)==p-1
@@ -31,3 +37,7 @@ for f,(p,g,ad,b) in F.items():
         assert s==y[k]
         d=hashlib.sha256(b''.join(v.to_bytes(b,'little') for v in y)).hexdigest()
         print('   n=2^%d sha256'%lg,d)
+    for lg,bl,C in ((10,1,3),(9,3,2)):
+        n=1<<lg; columns=[[splitmix(c*n+i)%p for i in range(n)] for c in range(C)]
+        d=hashlib.sha256(b''.join(v.to_bytes(b,'little') for x in columns for v in lde(x,p,g,bl))).hexdigest()
+        print('   lde n=2^%d columns %d blow-up %d'%(lg,C,1<<bl),d)

@@ -305,6 +305,9 @@ TEST_CASE("ntt") {
       }
     }
   }
+  for (const bool cpu : {kAsGpu, kAsCpu})
+    compute(*workload_of("ntt", 64, {{"field", "koalabear"}, {"op", "lde"}, {"batch", "3"}}),
+            Mode::resident, cpu);
 }
 
 TEST_CASE("calibration") {

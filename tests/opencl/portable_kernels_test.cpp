@@ -60,6 +60,11 @@ TEST_CASE("portable kernels: transforms by work-groups give those of the host, i
   digest_of(
       *workload_with("ntt", 1 << 10, {{"field", "koalabear"}, {"batch", "3"}, {"order", "nr"}}),
       {.mode = Mode::end_to_end, .path = Path::gpu});
+  digest_of(
+      *workload_with(
+          "ntt", 1 << 10,
+          {{"field", "koalabear"}, {"op", "lde"}, {"batch", "3"}, {"blowup", "4"}}),
+      {.mode = Mode::end_to_end, .path = Path::gpu});
 }
 
 TEST_CASE("portable kernels: batches go through stages in whole groups and ragged ones") {
