@@ -104,7 +104,18 @@ PART element power(__global const word* table, const Pass* p, uint at, uint expo
   return fe_mul(low, high);
 #endif
 }
-PART element scale_of(__global const word* table, const Pass* p) { return load(table, p->low + (1u << p->low_bits)); }
+// Returns what follows the small powers that begin at `at`: a factor of all elements.
+PART element scale_of(__global const word* table, const Pass* p, uint at) { return load(table, at + (1u << p->low_bits)); }
+#ifdef SHIFTED
+// Returns the factor of an element of the transform.
+PART element shift_of(__global const word* table, const Pass* p, uint element_) {
+#if LANES > 1
+  return fe_mul(fe_of(power(table, p, p->shift, element_)), fe_of(scale_of(table, p, p->shift))).s0;
+#else
+  return fe_mul(power(table, p, p->shift, element_), scale_of(table, p, p->shift));
+#endif
+}
+#endif
 
 PART ulong place_in(const Pass* p, uint row, uint column) {
   return p->in_reversed ? ((ulong)(p->in_first + column) << p->row_bits) + reversed(row, p->row_bits)
@@ -192,7 +203,7 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
   }
 #ifdef SHIFTED
   for (uint c = 0; c < W; ++c) {
-    ((element*)factor)[c] = power(table, p, p->shift, hi * p->in_hi * p->in_width + begin + c);
+    ((element*)factor)[c] = shift_of(table, p, hi * p->in_hi * p->in_width + begin + c);
     ((element*)ratio)[c] = power(table, p, p->shift, p->in_row * p->in_width);
   }
   for (uint j = 0; j < R; ++j)
@@ -239,7 +250,7 @@ __kernel ONE_TILE void rows(__global const word* here, __global const word* ther
   }
   transform(tile, table, p->root_bits);
   if (p->scaled) {
-    const element scale = scale_of(table, p);
+    const element scale = scale_of(table, p, p->low);
     for (uint i = 0; i < R * VECTORS; ++i) tile[i] = fe_mul(tile[i], fe_of(scale));
   }
   for (uint k = 0; k < R; ++k) {
@@ -309,7 +320,7 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
   }
 #ifdef SHIFTED
   const uint step = p->in_row * p->in_width;  // of the exponent, from a row to the next
-  fe shift = power(table, p, p->shift, g * step + hi * p->in_hi * p->in_width + column);
+  fe shift = shift_of(table, p, g * step + hi * p->in_hi * p->in_width + column);
   const fe next = power(table, p, p->shift, step << (BITS - EACH_BITS));
   UNROLL for (uint j = 0; j < EACH; ++j) {
     v[j] = fe_mul(v[j], shift);
@@ -350,7 +361,7 @@ __kernel ONE_TILE void rows(__global const word* here, __global const word* ther
   UNROLL for (uint j = 0; j < EACH; ++j) v[j] = take(cells, cell_of(row_of(g, j, BITS), in_tile));
   transform(v, cells, g, in_tile, table, p->root_bits);
   if (p->scaled) {
-    const element scale = scale_of(table, p);
+    const element scale = scale_of(table, p, p->low);
     UNROLL for (uint j = 0; j < EACH; ++j) v[j] = fe_mul(v[j], scale);
   }
   if (p->out_reversed) {

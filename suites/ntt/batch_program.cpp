@@ -11,10 +11,10 @@ BatchProgram::BatchProgram(BatchWorkload& workload, DeviceResources& device, Mod
     : workload_(workload),
       problem_(workload.problem()),
       mode_(mode),
-      columns_(device.allocate(workload.at_once() * problem_.transform_bytes())) {
+      columns_(device.allocate(problem_.at_once() * problem_.transform_bytes())) {
   if (problem_.cosets > 0) {
     passes_.push_back(make_passes(problem_.interpolation(), device, preferred));
-    coefficients_ = device.allocate(workload.at_once() * problem_.transform_bytes());
+    coefficients_ = device.allocate(problem_.at_once() * problem_.transform_bytes());
   }
   passes_.push_back(make_passes(problem_, device, preferred));
   const bool end_to_end = mode_ == Mode::end_to_end;
@@ -42,14 +42,13 @@ void BatchProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   if (end_to_end)
     stream.upload(*inputs_[place], 0, workload_.input().subspan(slice.begin * each, count * each));
   for (Items done = 0; done < count;) {
-    const Passes::Transforms transforms{std::min(workload_.at_once(), count - done), first + done,
+    const Passes::Transforms transforms{std::min(problem_.at_once(), count - done), first + done,
                                         cosets > 0 ? 0 : first + done};
     Buffer& to = cosets > 0 ? *coefficients_ : *results_[place];
     passes_.front()->whole(transforms, *inputs_[place], *columns_, to, stream);
     for (std::uint64_t coset = 0; coset < cosets; ++coset)
-      passes_.back()->whole(
-          {transforms.count, 0, (first + done) * cosets + coset, cosets, coset}, *coefficients_,
-          *columns_, *results_[place], stream);
+      passes_.back()->whole({transforms.count, 0, (first + done) * cosets + coset, cosets, coset},
+                            *coefficients_, *columns_, *results_[place], stream);
     done += transforms.count;
   }
   if (end_to_end) {

@@ -29,9 +29,9 @@ class BatchProgram final : public DeviceProgram {
   std::vector<std::unique_ptr<Passes>> passes_;
   // By slot; a resident program has only the first slot.
   std::unique_ptr<Buffer> inputs_[2], results_[2];
-  std::unique_ptr<Buffer> columns_;  // transformed columns of the transforms of a launch
+  std::unique_ptr<Buffer> columns_;       // transformed columns of the transforms of a launch
   std::unique_ptr<Buffer> coefficients_;  // to extend columns: those of a launch
-  std::vector<Slice> done_;  // resident: slices since prepare
+  std::vector<Slice> done_;               // resident: slices since prepare
   std::uint64_t sample_ = 0;
 };
 

@@ -19,17 +19,12 @@ BatchWorkload::BatchWorkload(const Problem& problem, const SuiteParams& params)
   fill_input(problem_, params, {pages_.data(), problem_.bytes()});
 }
 
-// Launches of 32 MiB fill a GPU, and what one pass writes is still in its cache for the next.
-std::uint64_t BatchWorkload::at_once() const {
-  return std::clamp<std::uint64_t>((Bytes{32} << 20) / problem_.transform_bytes(), 1,
-                                   problem_.batch);
-}
-
 Demand BatchWorkload::demand(const DeviceTraits&) const { return demand_of(problem_); }
 
 Capacity BatchWorkload::capacity(const DeviceTraits& device, Mode mode) const {
-  const Bytes each = problem_.transform_bytes(), extended = problem_.result_bytes() / problem_.batch,
-              columns = at_once() * each * (problem_.cosets > 0 ? 2 : 1);
+  const Bytes each = problem_.transform_bytes(),
+              extended = problem_.result_bytes() / problem_.batch,
+              columns = problem_.at_once() * each * (problem_.cosets > 0 ? 2 : 1);
   Capacity capacity;
   if (mode == Mode::resident) {
     capacity.resident = problem_.bytes() + problem_.result_bytes() + columns;
@@ -43,8 +38,8 @@ Capacity BatchWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   }
   // Two slots of an input and a result each. Sixteen slices let copies overlap.
   const Bytes rest = device.usable_memory() - std::min(columns, device.usable_memory());
-  capacity.fits = std::min(
-      {shape_.items, rest / (2 * (each + extended)), device.max_allocation / extended});
+  capacity.fits =
+      std::min({shape_.items, rest / (2 * (each + extended)), device.max_allocation / extended});
   capacity.resident = columns + 2 * std::max<Items>(capacity.fits, 1) * (each + extended);
   if (capacity.fits == 0) {
     capacity.reason = why_no_room(device, capacity.resident, extended);

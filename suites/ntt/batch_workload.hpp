@@ -39,8 +39,6 @@ class BatchWorkload final : public Workload, public Tunable {
     return result().subspan(slice.begin * each, slice.size() * each);
   }
   Arrivals& arrivals() { return arrivals_; }
-  // Returns the number of transforms that a launch computes.
-  std::uint64_t at_once() const;
 
  private:
   Problem problem_;

@@ -28,6 +28,49 @@ typename F::Value factor(typename F::Value x) {
   return x;
 }
 
+// Returns the number by which a coset multiplies the subgroup of order n. Rows in bit-reversed
+// order of the whole domain are those of the cosets, one after the other.
+template <class F>
+typename F::Value shift_of(const Problem& problem, std::uint64_t coset) {
+  typename F::Value shift = F::of(F::generator);
+  for (unsigned i = 0; coset >> i != 0; ++i)
+    if ((coset >> i & 1) != 0)
+      shift = F::multiply(shift, root_of_unity<F>(problem.bits + i + 1, false));
+  return shift;
+}
+
+// Returns the powers of the roots: of the first root in the table (half of them), small and large
+// ones of w, and 1/n in between; then likewise the powers of each coset's shift, and what all are
+// multiplied by.
+template <class F>
+std::vector<std::byte> table_of(const Problem& problem, unsigned root_bits, unsigned low_bits) {
+  using Value = typename F::Value;
+  std::vector<std::byte> table;
+  const auto append = [&](Value step, std::uint64_t count, Value x = F::of(1)) {
+    x = factor<F>(x);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      table.resize(table.size() + F::bytes);
+      F::store(table.data() + table.size() - F::bytes, x);
+      x = F::multiply(x, step);
+    }
+  };
+  append(root_of_unity<F>(root_bits, problem.inverse), std::uint64_t{1} << (root_bits - 1));
+  append(root_of_unity<F>(problem.bits, problem.inverse), std::uint64_t{1} << low_bits);
+  append(F::of(1), 1, inverse_of_power_of_two<F>(problem.bits));
+  append(root_of_unity<F>(problem.bits - low_bits, problem.inverse),
+         std::uint64_t{1} << (problem.bits - low_bits));
+  for (std::uint64_t coset = 0; coset < problem.cosets; ++coset) {
+    const Value shift = shift_of<F>(problem, coset);
+    append(shift, std::uint64_t{1} << low_bits);
+    append(F::of(1), 1, problem.to_montgomery ? factor<F>(F::of(1)) : F::of(1));
+    append(power<F>(shift, Limbs{std::uint64_t{1} << low_bits, 0, 0, 0}),
+           std::uint64_t{1} << (problem.bits - low_bits));
+  }
+  return table;
+}
+
+}  // namespace
+
 std::string field_options(Field field, const DeviceTraits& device) {
   return with_field(field, [&](auto f) {
     using F = decltype(f);
@@ -53,48 +96,6 @@ std::string field_options(Field field, const DeviceTraits& device) {
     return options;
   });
 }
-
-// Returns the number by which a coset multiplies the subgroup of order n. Rows in bit-reversed
-// order of the whole domain are those of the cosets, one after the other.
-template <class F>
-typename F::Value shift_of(const Problem& problem, std::uint64_t coset) {
-  typename F::Value shift = F::of(F::generator);
-  for (unsigned i = 0; coset >> i != 0; ++i)
-    if ((coset >> i & 1) != 0)
-      shift = F::multiply(shift, root_of_unity<F>(problem.bits + i + 1, false));
-  return shift;
-}
-
-// Returns the powers of the roots: of the first root in the table (half of them), small and large
-// ones of w, and 1/n in between; then likewise the powers of each coset's shift.
-template <class F>
-std::vector<std::byte> table_of(const Problem& problem, unsigned root_bits, unsigned low_bits) {
-  using Value = typename F::Value;
-  std::vector<std::byte> table;
-  const auto append = [&](Value step, std::uint64_t count, Value x = F::of(1)) {
-    x = factor<F>(x);
-    for (std::uint64_t i = 0; i < count; ++i) {
-      table.resize(table.size() + F::bytes);
-      F::store(table.data() + table.size() - F::bytes, x);
-      x = F::multiply(x, step);
-    }
-  };
-  append(root_of_unity<F>(root_bits, problem.inverse), std::uint64_t{1} << (root_bits - 1));
-  append(root_of_unity<F>(problem.bits, problem.inverse), std::uint64_t{1} << low_bits);
-  append(F::of(1), 1, inverse_of_power_of_two<F>(problem.bits));
-  append(root_of_unity<F>(problem.bits - low_bits, problem.inverse),
-         std::uint64_t{1} << (problem.bits - low_bits));
-  for (std::uint64_t coset = 0; coset < problem.cosets; ++coset) {
-    const Value shift = shift_of<F>(problem, coset);
-    append(shift, std::uint64_t{1} << low_bits);
-    append(F::of(1), 1);
-    append(power<F>(shift, Limbs{std::uint64_t{1} << low_bits, 0, 0, 0}),
-           std::uint64_t{1} << (problem.bits - low_bits));
-  }
-  return table;
-}
-
-}  // namespace
 
 std::string Variant::name() const {
   return tile == 0 ? "tile per work-item" : "tiles of " + std::to_string(tile / 1024) + " KiB";
@@ -144,8 +145,7 @@ Passes::Kernels Passes::make(const char* name, unsigned bits, DeviceResources& d
       "ntt.cl", name,
       field_options(problem_.field, device.traits()) + define("BITS", bits) +
           define("WIDTH_BITS", static_cast<std::uint64_t>(std::countr_zero(width))) +
-          define("EACH_BITS", each_bits) + more +
-          define("TILED", variant_.tile == 0) +
+          define("EACH_BITS", each_bits) + more + define("TILED", variant_.tile == 0) +
           (variant_.tile == 0 && element == 4 ? define("LANES", width) : ""));
   return kernels;
 }

@@ -18,6 +18,9 @@ struct Variant {
 // Returns the variants for a device, best first.
 std::vector<Variant> variants(const DeviceTraits& device);
 
+// Returns the -D options of kernels/ntt_field.cl.
+std::string field_options(Field field, const DeviceTraits& device);
+
 // Argument of the kernels in kernels/ntt.cl. Counts and strides are in elements.
 struct Pass {
   // Elements of a transform; log2 of its n1 and n2; number of the first transform in the input's

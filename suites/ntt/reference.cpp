@@ -15,7 +15,8 @@ constexpr std::uint64_t at_once = std::uint64_t{1} << 13, points = 64;
 
 // Returns log2 of the elements of a transform's result.
 unsigned extended_bits(const Problem& problem) {
-  return problem.bits + (problem.cosets > 1 ? static_cast<unsigned>(std::countr_zero(problem.cosets)) : 0);
+  return problem.bits +
+         (problem.cosets > 1 ? static_cast<unsigned>(std::countr_zero(problem.cosets)) : 0);
 }
 
 std::uint64_t bits_reversed(std::uint64_t x, unsigned bits) {
@@ -129,9 +130,9 @@ typename F::Value by_values(const Problem& problem, std::span<const std::byte> c
                             std::uint64_t k) {
   using Value = typename F::Value;
   const Value root = root_of_unity<F>(problem.bits, false),
-              x = F::multiply(F::of(F::generator),
-                              power<F>(root_of_unity<F>(extended_bits(problem), false),
-                                       Limbs{k, 0, 0, 0}));
+              x = F::multiply(
+                  F::of(F::generator),
+                  power<F>(root_of_unity<F>(extended_bits(problem), false), Limbs{k, 0, 0, 0}));
   Value above = F::of(0), below = F::of(1), w = F::of(1);
   for (std::uint64_t i = 0; i < problem.n(); ++i) {
     const Value distance = F::subtract(x, w);
@@ -170,9 +171,9 @@ Finding check_in(const Problem& problem, std::span<const std::byte> input,
     }
     return finding;
   }
-  finding.method = fmt::format("{} elements, with {} on the host{}", points,
-                               problem.cosets > 0 ? "the barycentric formula" : "Horner's rule",
-                               root);
+  finding.method =
+      fmt::format("{} elements, with {} on the host{}", points,
+                  problem.cosets > 0 ? "the barycentric formula" : "Horner's rule", root);
   const std::uint64_t length = std::uint64_t{1} << extended_bits(problem);
   std::vector<Value> expected(points);
   const auto number_of = [&](std::uint64_t i) { return splitmix64(seed, 2 * i) % problem.batch; };
@@ -192,6 +193,39 @@ Finding check(const Problem& problem, std::span<const std::byte> input,
               std::span<const std::byte> result, bool whole, std::uint64_t seed, unsigned threads) {
   return with_field(problem.field, [&](auto f) {
     return check_in<decltype(f)>(problem, input, result, whole, seed, threads);
+  });
+}
+
+namespace {
+
+// Calls use with the problem's field, which has 31 bits.
+template <class Use>
+auto in_small_field(const Problem& problem, const Use& use) {
+  return problem.field == Field::babybear ? use(BabyBear{}) : use(KoalaBear{});
+}
+
+}  // namespace
+
+std::vector<std::uint64_t> extended_column(const Problem& problem,
+                                           std::span<const std::byte> column, unsigned threads) {
+  return in_small_field(problem, [&](auto f) {
+    using F = decltype(f);
+    const auto values =
+        problem.cosets > 0 ? extended<F>(problem, column, threads) : std::vector<std::uint64_t>();
+    std::vector<std::uint64_t> rows(problem.rows());
+    for (std::uint64_t i = 0; i < rows.size(); ++i)
+      rows[i] = problem.cosets > 0 ? values[bits_reversed(i, extended_bits(problem))]
+                                   : element<F>(column, i);
+    return rows;
+  });
+}
+
+std::uint64_t extended_element(const Problem& problem, std::span<const std::byte> column,
+                               std::uint64_t row) {
+  return in_small_field(problem, [&](auto f) {
+    using F = decltype(f);
+    if (problem.cosets == 0) return element<F>(column, row);
+    return by_values<F>(problem, column, bits_reversed(row, extended_bits(problem)));
   });
 }
 

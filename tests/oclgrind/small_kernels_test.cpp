@@ -305,9 +305,11 @@ TEST_CASE("ntt") {
       }
     }
   }
-  for (const bool cpu : {kAsGpu, kAsCpu})
-    compute(*workload_of("ntt", 64, {{"field", "koalabear"}, {"op", "lde"}, {"batch", "3"}}),
-            Mode::resident, cpu);
+  for (const bool cpu : {kAsGpu, kAsCpu}) {
+    for (const char* op : {"lde", "commit"})
+      compute(*workload_of("ntt", 16, {{"field", "koalabear"}, {"op", op}, {"batch", "9"}}),
+              Mode::resident, cpu);
+  }
 }
 
 TEST_CASE("calibration") {
