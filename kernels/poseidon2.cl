@@ -159,16 +159,20 @@ __kernel void absorb(__global const uint* columns, __global const uint* states, 
       }
     permute(s);
   }
-  store_half(out, a.out_at + row, a.last ? s : s + RATE);
+  if (a.last) {
+    store_half(out, a.out_at + row, s);
+  } else {
+    store_half(out, a.out_at + row, s + RATE);
+  }
 }
 
-// Computes a level of `nodes` nodes at `to` from the one at `from` in the tree.
-__kernel void compress(__global uint* tree, const uint from, const uint to, const uint nodes) {
+// Computes a level of `nodes` nodes at `to` in the tree from the one at `from` in `below`.
+__kernel void compress(__global const uint* below, __global uint* tree, const uint from, const uint to, const uint nodes) {
   const uint node = (uint)get_global_id(0);
   if (node >= nodes) return;
   uint s[WIDTH];
-  load_half(s, tree, (ulong)from + 2 * (ulong)node);
-  load_half(s + RATE, tree, (ulong)from + 2 * (ulong)node + 1);
+  load_half(s, below, (ulong)from + 2 * (ulong)node);
+  load_half(s + RATE, below, (ulong)from + 2 * (ulong)node + 1);
   permute(s);
   store_half(tree, (ulong)to + node, s);
 }

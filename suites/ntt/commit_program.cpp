@@ -33,7 +33,7 @@ CommitProgram::CommitProgram(CommitWorkload& workload, DeviceResources& device, 
       evaluation_(make_passes(problem_, device, preferred)),
       input_(device.allocate(problem_.bytes())),
       states_(device.allocate(problem_.rows() * digest_bytes)),
-      tree_(device.allocate(2 * problem_.rows() * digest_bytes)) {
+      tree_(device.allocate(problem_.rows() * digest_bytes)) {
   const std::string options = hash_options(problem_, device.traits());
   absorb_ = device.kernel("poseidon2.cl", "absorb", options);
   compress_ = device.kernel("poseidon2.cl", "compress", options);
@@ -50,11 +50,6 @@ void CommitProgram::load(Stream& stream) { stream.upload(*input_, 0, workload_.i
 void CommitProgram::prepare(Stream& stream) {
   interpolation_->load(stream);
   evaluation_->load(stream);
-}
-
-CommitProgram::Range CommitProgram::rows_of(const Slice& slice) const {
-  if (problem_.partition != Partition::relay || is_alone()) return problem_.rows_of(slice);
-  return slice == workload_.owners().back().items ? Range{0, problem_.rows()} : Range{0, 0};
 }
 
 void CommitProgram::enqueue(const Slice& slice, unsigned, Stream& stream) {
@@ -155,7 +150,9 @@ void CommitProgram::hash(const Slice& slice, Stream& stream) {
     argument.stride = rows.size();
   }
   Buffer& own = extended_ ? *extended_ : *input_;
-  if (is_alone() || evaluates_cosets()) return absorb(own, argument, *states_, *tree_, stream);
+  leaves_ = states_.get();
+  leaves_at_ = 0;
+  if (is_alone() || evaluates_cosets()) return absorb(own, argument, *states_, *states_, stream);
   const Owner& self = *owner_of(workload_.owners(), slice);
   for (const Owner& owner : workload_.owners()) {
     const Range columns = problem_.columns_of(owner.items);
@@ -167,73 +164,87 @@ void CommitProgram::hash(const Slice& slice, Stream& stream) {
     argument.columns = u32(columns.size());
     argument.first = columns.begin == 0;
     argument.last = columns.end == problem_.batch;
-    absorb(here ? own : workload_.landing()[0].piece(peer_->self()), argument, *states_,
-           argument.last != 0 ? *tree_ : *states_, stream);
+    absorb(here ? own : workload_.landing()[0].piece(peer_->self()), argument, *states_, *states_,
+           stream);
   }
 }
 
-// Absorbs the share's columns of all rows, block by block, into the states that come from the
-// owner of the columns before, and hands them on.
+// Absorbs the share's columns of all rows, part by part, into the states that come from the owner
+// of the columns before, and hands them on. The owner of the last columns sends all others the
+// digests of their rows.
 void CommitProgram::hash_by_relay(const Slice& slice, Stream& stream) {
   const Range columns = problem_.columns_of(slice);
-  Buffer& own = extended_ ? *extended_ : *input_;
   Absorb argument{columns.begin * problem_.rows(),
                   problem_.rows(),
                   u32(problem_.rows()),
                   u32(columns.size()),
                   0,
                   0,
-                  columns.begin == 0,
+                  is_alone() || columns.begin == 0,
                   columns.end == problem_.batch};
-  if (is_alone()) {
-    argument.first = 1;
-    return absorb(own, argument, *states_, argument.last != 0 ? *tree_ : *states_, stream);
-  }
-  if (columns.size() == 0) return;
+  Buffer& own = extended_ ? *extended_ : *input_;
+  leaves_ = states_.get();
+  leaves_at_ = problem_.rows_of(slice).begin;
+  if (is_alone()) return absorb(own, argument, *states_, *states_, stream);
+  Buffer& landing = workload_.landing()[0].piece(peer_->self());
   std::optional<DeviceIndex> before, after;
   for (const Owner& owner : workload_.owners()) {
     const Range theirs = problem_.columns_of(owner.items);
-    if (theirs.size() == 0) continue;
+    if (theirs.size() == 0 || columns.size() == 0) continue;
     if (theirs.end == columns.begin) before = owner.device;
     if (theirs.begin == columns.end) after = owner.device;
   }
-  const std::uint64_t rows = problem_.block_rows();
-  for (std::uint64_t block = 0; block < problem_.blocks(); ++block) {
+  argument.rows = u32(problem_.relayed_rows());
+  for (std::uint64_t row = 0; row < problem_.rows() && columns.size() > 0; row += argument.rows) {
     if (before) peer_->sync({}, std::span(&*before, 1));
-    Absorb part = argument;
-    part.at += block * rows;
-    part.rows = u32(rows);
-    part.state_at = part.out_at = u32(block * rows);
-    absorb(own, part, before ? workload_.landing()[0].piece(peer_->self()) : *states_,
-           after ? *states_ : *tree_, stream);
-    if (!after) continue;
-    const Bytes at = block * rows * digest_bytes;
-    peer_->put(*states_, at, workload_.landing()[0], *after, at, rows * digest_bytes);
-    peer_->sync(std::span(&*after, 1), {});
+    argument.state_at = argument.out_at = u32(row);
+    absorb(own, argument, before ? landing : *states_, *states_, stream);
+    argument.at += argument.rows;
+    const auto put = [&](DeviceIndex to, const Range& part) {
+      peer_->put(*states_, part.begin * digest_bytes, workload_.landing()[0], to,
+                 part.begin * digest_bytes, part.size() * digest_bytes);
+    };
+    const Range part{row, row + argument.rows};
+    if (after) {
+      put(*after, part);
+      peer_->sync(std::span(&*after, 1), {});
+      continue;
+    }
+    for (const Owner& owner : workload_.owners()) {
+      const Range theirs = problem_.rows_of(owner.items);
+      const Range common{std::max(part.begin, theirs.begin), std::min(part.end, theirs.end)};
+      if (owner.device != peer_->self() && common.begin < common.end) put(owner.device, common);
+    }
   }
+  const DeviceIndex last = workload_.owners().back().device;
+  if (last == peer_->self()) return peer_->sync(others_, {});
+  peer_->sync({}, std::span(&last, 1));
+  leaves_ = &landing;
 }
 
 // Computes the subtrees of the blocks of rows, level by level, one behind the other.
 void CommitProgram::build_tree(const Slice& slice, Stream& stream) {
-  const std::uint64_t rows = rows_of(slice).size();
-  for (unsigned level = 0; level < problem_.block_bits() && rows > 0; ++level) {
+  const std::uint64_t rows = problem_.rows_of(slice).size();
+  for (unsigned level = 0; level < problem_.block_bits(); ++level) {
     const std::uint64_t nodes = rows >> (level + 1);
     stream.launch(*compress_, grid_of(*compress_, nodes, hash_group),
-                  {tree_.get(), u32(Problem::level_at(rows, level)),
+                  {level == 0 ? leaves_ : tree_.get(), tree_.get(),
+                   u32(level == 0 ? leaves_at_ : Problem::level_at(rows, level)),
                    u32(Problem::level_at(rows, level + 1)), u32(nodes)});
   }
 }
 
 // Downloads the blocks' roots and the nodes next to the paths of the opened rows.
 void CommitProgram::bring_result(const Slice& slice, Stream& stream) {
-  const Range rows = rows_of(slice);
-  if (rows.size() == 0) return;
+  const Range rows = problem_.rows_of(slice);
   const unsigned height = problem_.block_bits();
-  const auto download = [&](std::uint64_t level_at, std::uint64_t node, std::uint64_t count,
+  const auto download = [&](unsigned level, std::uint64_t node, std::uint64_t count,
                             std::span<std::byte> to) {
-    stream.download(*tree_, (level_at + node) * digest_bytes, to.first(count * digest_bytes));
+    const std::uint64_t at = level == 0 ? leaves_at_ : Problem::level_at(rows.size(), level);
+    stream.download(level == 0 ? *leaves_ : *tree_, (at + node) * digest_bytes,
+                    to.first(count * digest_bytes));
   };
-  download(Problem::level_at(rows.size(), height), 0, rows.size() >> height,
+  download(height, 0, rows.size() >> height,
            workload_.roots().subspan((rows.begin >> height) * digest_bytes));
   for (std::size_t i = 0; i < workload_.opened().size(); ++i) {
     const std::uint64_t row = workload_.opened()[i];
@@ -241,8 +252,7 @@ void CommitProgram::bring_result(const Slice& slice, Stream& stream) {
     std::span<std::byte> path = workload_.path(i);
     download(0, row - rows.begin, 1, path);
     for (unsigned level = 0; level < height; ++level)
-      download(Problem::level_at(rows.size(), level), (row - rows.begin) >> level ^ 1, 1,
-               path.subspan((level + 1) * digest_bytes));
+      download(level, (row - rows.begin) >> level ^ 1, 1, path.subspan((level + 1) * digest_bytes));
   }
 }
 

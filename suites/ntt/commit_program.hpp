@@ -32,8 +32,6 @@ class CommitProgram final : public PartitionedProgram<CommitWorkload> {
   bool evaluates_cosets() const {
     return problem_.partition == Partition::cosets && problem_.cosets > 0;
   }
-  // Rows that this device hashes last, and commits to.
-  Range rows_of(const Slice& slice) const;
   void extend(const Slice& slice, Stream& stream);
   void send(const Slice& slice);
   void hash(const Slice& slice, Stream& stream);
@@ -44,7 +42,12 @@ class CommitProgram final : public PartitionedProgram<CommitWorkload> {
 
   const std::unique_ptr<Passes> interpolation_, evaluation_;
   std::unique_ptr<Kernel> absorb_, compress_;
-  std::unique_ptr<Buffer> input_, between_, coefficients_, extended_, states_, tree_;
+  std::unique_ptr<Buffer> input_, between_, coefficients_, extended_;
+  std::unique_ptr<Buffer> states_;  // and digests of rows
+  std::unique_ptr<Buffer> tree_;    // nodes above them
+  // Where the digests of the share's rows are, in whole digests.
+  Buffer* leaves_ = nullptr;
+  std::uint64_t leaves_at_ = 0;
 };
 
 }  // namespace mgpu::ntt

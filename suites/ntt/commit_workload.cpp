@@ -69,11 +69,11 @@ Capacity CommitWorkload::capacity(const DeviceTraits& device, Mode) const {
   const Bytes extended = problem_.cosets > 0 ? problem_.extended_bytes() : 0;
   Capacity capacity;
   capacity.resident = problem_.bytes() + extended + landing_bytes() +
-                      3 * problem_.rows() * digest_bytes +
+                      2 * problem_.rows() * digest_bytes +
                       2 * problem_.at_once() * problem_.transform_bytes();
   capacity.reason =
       why_no_room(device, capacity.resident,
-                  std::max({problem_.bytes(), extended, 2 * problem_.rows() * digest_bytes}));
+                  std::max({problem_.bytes(), extended, problem_.rows() * digest_bytes}));
   if (capacity.reason.empty()) capacity.fits = capacity.pipeline = shape_.items;
   return capacity;
 }

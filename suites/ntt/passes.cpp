@@ -40,8 +40,8 @@ typename F::Value shift_of(const Problem& problem, std::uint64_t coset) {
 }
 
 // Returns the powers of the roots: of the first root in the table (half of them), small and large
-// ones of w, and 1/n in between; then likewise the powers of each coset's shift, and what all are
-// multiplied by.
+// ones of w, and 1/n in between. The small and large powers of each coset's shift follow, with what
+// all elements are multiplied by in between.
 template <class F>
 std::vector<std::byte> table_of(const Problem& problem, unsigned root_bits, unsigned low_bits) {
   using Value = typename F::Value;

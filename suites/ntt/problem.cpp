@@ -103,10 +103,15 @@ std::uint64_t Problem::at_once() const {
   return std::clamp<std::uint64_t>((Bytes{32} << 20) / transform_bytes(), 1, batch);
 }
 
-// Sixty-four blocks balance shares, and fill and drain a relay in little time.
+// Sixty-four blocks balance shares.
 std::uint64_t Problem::blocks() const {
   if (partition == Partition::cosets) return std::max<std::uint64_t>(cosets, 1);
   return std::min(rows(), std::clamp<std::uint64_t>(rows() >> 12, 8, 64));
+}
+// Launches of 2^18 rows fill a GPU. Where there are fewer rows, eight parts keep devices busy at
+// the same time.
+std::uint64_t Problem::relayed_rows() const {
+  return std::max(block_rows(), std::min(std::uint64_t{1} << 18, rows() / 8));
 }
 Bytes Problem::result_bytes() const {
   if (!commits) return extended_bytes();

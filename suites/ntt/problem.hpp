@@ -76,15 +76,17 @@ struct Problem {
   };
   std::uint64_t rows() const { return n() * std::max<std::uint64_t>(cosets, 1); }
   std::uint64_t blocks() const;
+  // Returns the number of rows whose hashes are handed on at once.
+  std::uint64_t relayed_rows() const;
   std::uint64_t block_rows() const { return rows() / blocks(); }
   unsigned block_bits() const;
   Range rows_of(const Slice& items) const {
     return {items.begin * block_rows(), items.end * block_rows()};
   }
   Range columns_of(const Slice& items) const;
-  // Returns the first node of a level in the memory of a tree of `rows` leaves.
+  // Returns the first node of a level above the leaves in the memory of a tree of `rows` leaves.
   static std::uint64_t level_at(std::uint64_t rows, unsigned level) {
-    return 2 * (rows - (rows >> level));
+    return rows - (rows >> (level - 1));
   }
 };
 

@@ -256,21 +256,22 @@ class Files(Suite):
         for line in (binary.HERE.parent / "data/ntt_vectors.txt").read_text().splitlines():
             if not line.startswith(" "):
                 field = line.split()[0].replace("_fr", "")
-            elif line.split()[0] == "lde" and (THOROUGH or field in ("koalabear", "bn254")):
+            elif line.split()[0] == "lde" and (THOROUGH or field == "koalabear"):
                 _, size, _, columns, _, blowup, digest = line.split()
                 for run in self.runs_of("ntt", "--op", "lde", "--field", field, "--size", size[2:],
                                         "--batch", columns, "--blowup", blowup, "--seed", 0,
                                         "--mode", "both", "-s", "equal"):
                     self.assertEqual(run["verify"]["digest"], digest, (field, line))
                 checked += 1
-        self.assertEqual(checked, 10 if THOROUGH else 4)
+        self.assertEqual(checked, 10 if THOROUGH else 2)
 
     def test_ntt_commits_to_columns_as_another_program_does(self):
         field, checked, raw, out = None, 0, self.folder / "columns", self.folder / "root"
         for line in (binary.HERE.parent / "data/ntt_vectors.txt").read_text().splitlines():
             if not line.startswith(" "):
                 field = line.split()[0].replace("_fr", "")
-            elif line.split()[0] == "commit" and (THOROUGH or field == "koalabear"):
+            elif line.split()[0] == "commit" and (THOROUGH or field == "koalabear"
+                                                  and "2^5" not in line):
                 what, root = line.split(":")
                 _, size, _, columns, _, blowup = what.split(",")[0].split()
                 common = ("ntt", "--op", "commit", "--field", field, "--batch", columns, "--blowup",
@@ -289,7 +290,7 @@ class Files(Suite):
                         checked += 1
                 self.assertEqual(list(struct.unpack("<8I", out.read_bytes())),
                                  [int(word) for word in root.split()], (field, line))
-        self.assertEqual(checked, 14 if THOROUGH else 7)
+        self.assertEqual(checked, 14 if THOROUGH else 4)
 
     # The largest elements make the largest sums that kernels keep without reducing them.
     def test_ntt_hashes_the_largest_and_smallest_elements(self):
