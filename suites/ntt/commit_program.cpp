@@ -39,9 +39,8 @@ CommitProgram::CommitProgram(CommitWorkload& workload, DeviceResources& device, 
   compress_ = device.kernel("poseidon2.cl", "compress", options);
   if (problem_.cosets == 0) return;
   between_ = device.allocate(problem_.at_once() * problem_.transform_bytes());
-  if (!workload.landing() || !evaluates_cosets())
-    coefficients_ = device.allocate(
-        evaluates_cosets() ? problem_.bytes() : problem_.at_once() * problem_.transform_bytes());
+  coefficients_ = device.allocate(
+      evaluates_cosets() ? problem_.bytes() : problem_.at_once() * problem_.transform_bytes());
   extended_ = device.allocate(problem_.extended_bytes());
 }
 
@@ -84,13 +83,19 @@ void CommitProgram::enqueue_round(const Slice& slice, std::uint32_t round, Strea
   if (mode_ == Mode::end_to_end) bring_result(slice, stream);
 }
 
+// Those that others send arrive next to the device's own. Without others it has memory of its own,
+// so that it leaves nothing there that could pass for what others did not send.
+Buffer& CommitProgram::coefficients() const {
+  return is_alone() || !evaluates_cosets() ? *coefficients_
+                                           : workload_.landing()[0].piece(peer_->self());
+}
+
 // Interpolates the share's columns and evaluates them, or leaves coefficients for all devices.
 void CommitProgram::extend(const Slice& slice, Stream& stream) {
   if (problem_.cosets == 0) return;
   const Range columns = problem_.columns_of(slice);
   const bool keep = evaluates_cosets();
-  Buffer& coefficients =
-      coefficients_ ? *coefficients_ : workload_.landing()[0].piece(peer_->self());
+  Buffer& coefficients = this->coefficients();
   for (std::uint64_t at = columns.begin; at < columns.end; at += problem_.at_once()) {
     const std::uint64_t count = std::min(problem_.at_once(), columns.end - at);
     interpolation_->whole({count, at, keep ? at : 0}, *input_, *between_, coefficients, stream);
@@ -109,8 +114,8 @@ void CommitProgram::send(const Slice& slice) {
     if (evaluates_cosets()) {
       const Bytes each = problem_.transform_bytes();
       if (columns.size() > 0)
-        peer_->put(workload_.landing()[0].piece(peer_->self()), columns.begin * each,
-                   workload_.landing()[0], to, columns.begin * each, columns.size() * each);
+        peer_->put(coefficients(), columns.begin * each, workload_.landing()[0], to,
+                   columns.begin * each, columns.size() * each);
       continue;
     }
     const Owner& owner = *std::find_if(workload_.owners().begin(), workload_.owners().end(),
@@ -139,13 +144,11 @@ void CommitProgram::hash(const Slice& slice, Stream& stream) {
   Absorb argument{rows.begin, problem_.rows(), u32(rows.size()), u32(problem_.batch), 0, 0, 1, 1};
   if (evaluates_cosets()) {
     const std::uint64_t cosets = slice.size();
-    Buffer& coefficients =
-        coefficients_ ? *coefficients_ : workload_.landing()[0].piece(peer_->self());
     for (std::uint64_t at = 0; at < problem_.batch; at += problem_.at_once())
       for (std::uint64_t i = 0; i < cosets; ++i)
         evaluation_->whole({std::min(problem_.at_once(), problem_.batch - at), at, at * cosets + i,
                             cosets, slice.begin + i},
-                           coefficients, *between_, *extended_, stream);
+                           coefficients(), *between_, *extended_, stream);
     argument.at = 0;
     argument.stride = rows.size();
   }

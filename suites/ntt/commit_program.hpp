@@ -32,6 +32,7 @@ class CommitProgram final : public PartitionedProgram<CommitWorkload> {
   bool evaluates_cosets() const {
     return problem_.partition == Partition::cosets && problem_.cosets > 0;
   }
+  Buffer& coefficients() const;
   void extend(const Slice& slice, Stream& stream);
   void send(const Slice& slice);
   void hash(const Slice& slice, Stream& stream);

@@ -69,6 +69,7 @@ Capacity CommitWorkload::capacity(const DeviceTraits& device, Mode) const {
   const Bytes extended = problem_.cosets > 0 ? problem_.extended_bytes() : 0;
   Capacity capacity;
   capacity.resident = problem_.bytes() + extended + landing_bytes() +
+                      (problem_.partition == Partition::cosets ? problem_.bytes() : 0) +
                       2 * problem_.rows() * digest_bytes +
                       2 * problem_.at_once() * problem_.transform_bytes();
   capacity.reason =
