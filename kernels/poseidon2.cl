@@ -1,6 +1,7 @@
 // Poseidon2 of width 16 in KoalaBear and BabyBear, with Plonky3's matrices: hashes of rows by the
 // padding-free overwrite sponge of rate 8, and trees of compression (the first half of a permuted
-// pair). Digests and all states are 8 words in Montgomery form, 2^32 times the element.
+// pair). Digests and all states are 8 words in Montgomery form, 2^32 times the element, and may
+// exceed p.
 //
 // Additions, not products, bound a permutation on GPUs. Sums are therefore kept in 64 bits and
 // folded at bit 31 once, to words that may exceed p: fe_mul takes a square of one below 2^31.5, and
@@ -40,8 +41,8 @@ PART uint s_box(uint x) {
 #endif
 }
 
-// Multiplies by the matrix of blocks circ(2, 3, 1, 1), doubled on the diagonal. Elements below p
-// give sums below 36 p.
+// Multiplies by the matrix of blocks circ(2, 3, 1, 1), doubled on the diagonal. Words below 1.29 p
+// give sums below 46 p.
 PART void mix(const uint* x, ulong* v) {
   ulong sum[4] = {0, 0, 0, 0};
   UNROLL for (int i = 0; i < WIDTH; i += 4) {
@@ -104,7 +105,7 @@ PART void full_rounds(uint* s, ulong* v, __constant const uint* constants) {
   }
 }
 
-// Takes and returns elements below p.
+// Takes and returns words below 1.29 p.
 PART void permute(uint* s) {
   ulong v[WIDTH];
   mix(s, v);
@@ -116,10 +117,7 @@ PART void permute(uint* s) {
   }
   UNROLL for (int i = 0; i < WIDTH; ++i) v[i] = s[i];
   full_rounds(s, v, round_constants + 4 * WIDTH + PARTIAL_ROUNDS);
-  UNROLL for (int i = 0; i < WIDTH; ++i) {
-    const uint word = fold(v[i]);
-    s[i] = min(word, word - P);
-  }
+  UNROLL for (int i = 0; i < WIDTH; ++i) s[i] = fold(v[i]);
 }
 
 PART void load_half(uint* s, __global const uint* from, ulong at) {
