@@ -120,7 +120,7 @@ std::span<const std::byte> CommitWorkload::column(std::uint64_t column) const {
 }
 
 std::string CommitWorkload::check_whole() const {
-  std::vector<std::vector<std::uint64_t>> columns;
+  std::vector<std::vector<std::uint32_t>> columns;
   for (std::uint64_t i = 0; i < problem_.batch; ++i)
     columns.push_back(extended_column(problem_, column(i), host_threads_));
   std::vector<Digest> leaves(problem_.rows());

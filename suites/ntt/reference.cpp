@@ -206,16 +206,17 @@ auto in_small_field(const Problem& problem, const Use& use) {
 
 }  // namespace
 
-std::vector<std::uint64_t> extended_column(const Problem& problem,
+std::vector<std::uint32_t> extended_column(const Problem& problem,
                                            std::span<const std::byte> column, unsigned threads) {
   return in_small_field(problem, [&](auto f) {
     using F = decltype(f);
     const auto values =
         problem.cosets > 0 ? extended<F>(problem, column, threads) : std::vector<std::uint64_t>();
-    std::vector<std::uint64_t> rows(problem.rows());
+    std::vector<std::uint32_t> rows(problem.rows());
     for (std::uint64_t i = 0; i < rows.size(); ++i)
-      rows[i] = problem.cosets > 0 ? values[bits_reversed(i, extended_bits(problem))]
-                                   : element<F>(column, i);
+      rows[i] = static_cast<std::uint32_t>(problem.cosets > 0
+                                               ? values[bits_reversed(i, extended_bits(problem))]
+                                               : element<F>(column, i));
     return rows;
   });
 }

@@ -23,7 +23,7 @@ Finding check(const Problem& problem, std::span<const std::byte> input,
 // Return the values of a column's polynomial on the domain of its extension, as a commitment has
 // them: all of them, and that of one row. Without cosets, they are the column. Only for fields of
 // one word.
-std::vector<std::uint64_t> extended_column(const Problem& problem,
+std::vector<std::uint32_t> extended_column(const Problem& problem,
                                            std::span<const std::byte> column, unsigned threads);
 std::uint64_t extended_element(const Problem& problem, std::span<const std::byte> column,
                                std::uint64_t row);
