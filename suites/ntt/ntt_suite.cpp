@@ -35,7 +35,7 @@ SuiteInfo ntt_suite() {
   info.name = "ntt";
   info.summary =
       "Number-theoretic transforms: one, whose columns and rows devices share and exchange, or "
-      "many, which they share";
+      "many, which they share; low-degree extensions and commitments of columns";
   info.size_name = "elements";
   info.default_size = 1 << 22;
   info.quick_size = 1 << 16;

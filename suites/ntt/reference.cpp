@@ -155,7 +155,9 @@ Finding check_in(const Problem& problem, std::span<const std::byte> input,
     return all.subspan(i * size, size);
   };
   Finding finding;
-  const std::string root = fmt::format("; root {}^((p - 1) / n)", F::generator);
+  std::string root = fmt::format("; root {}^((p - 1) / n)", F::generator);
+  if (problem.cosets > 0)
+    root += fmt::format("; cosets of {}, rows in bit-reversed order", F::generator);
   const auto compare = [&](std::uint64_t c, std::uint64_t k, const Value& expected) {
     const std::uint64_t at = place(k, problem.order.out_reversed, extended_bits(problem));
     const Value found = element<F>(part(result, c), at);
