@@ -33,12 +33,11 @@ typedef uint fe;
 // Returns a w / 2^32, for any a below 2^32 and w below p.
 PART fe fe_mul(fe a, fe w) {
 #if LANES > 1
-  const fe low = a * w, high = mul_hi(a, w);
-#else
+  const fe low = a * w * fe_of(INVERSE_P), r = mul_hi(a, w) - mul_hi(low, fe_of(P));
+#else  // both halves are one instruction of GPUs
   const ulong product = (ulong)a * w;
-  const uint low = (uint)product, high = (uint)(product >> 32);
+  const fe r = (uint)(product >> 32) - mul_hi((uint)product * INVERSE_P, P);
 #endif
-  const fe r = high - mul_hi(low * fe_of(INVERSE_P), fe_of(P));
   return min(r, r + fe_of(P));
 }
 PART fe fe_add(fe a, fe b) {

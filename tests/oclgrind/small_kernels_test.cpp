@@ -313,6 +313,11 @@ TEST_CASE("ntt") {
       }
     }
   }
+  for (const bool cpu : {kAsGpu, kAsCpu}) {
+    for (const char* op : {"lde", "commit"})
+      compute(*workload_of("ntt", 16, {{"field", "koalabear"}, {"op", op}, {"batch", "9"}}),
+              Mode::resident, cpu);
+  }
 }
 
 TEST_CASE("calibration") {
