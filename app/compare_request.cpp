@@ -29,7 +29,7 @@ void read_metrics(const Settings& settings, CompareOptions& options) {
                                     [&](Compared m) { return name == info(m).name; });
     if (found == kAllCompared.end()) {
       throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} is unknown; expected: time, speedup, efficiency, imbalance",
+                  fmt::format("{}: {} is unknown; expected: time, speedup, efficiency, imbalance, energy",
                               given->from, in_quotes(name)));
     }
     add_once(metrics, *found);

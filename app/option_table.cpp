@@ -251,6 +251,10 @@ std::vector<OptionSpec> own_run_options() {
        sets_word(
            &RunRequest::json_lines,
            {{"none", JsonLines::none}, {"stdout", JsonLines::out}, {"stderr", JsonLines::err}})},
+      {"energy", 0, Kind::flag, "",
+       "Also measure the energy of each case, in a block of runs of about 4 s after its samples: "
+       "joules per run and per unit of work, by the counters of the devices and of the host",
+       kMeasurement, recorded, sets_flag(&SessionOptions::energy)},
       {"no-telemetry", 0, Kind::flag, "",
        "Do not sample clocks, power, temperature and load during the run", kMeasurement, in_check},
       {"result", 'o', Kind::value, "FILE",
@@ -585,8 +589,9 @@ std::vector<OptionSpec> compare_options() {
   constexpr const char* measuring = "Measuring";
   return {
       {"metrics", 0, Kind::list, "NAME,..",
-       "Judge these: time, speedup, efficiency, imbalance (default: show all four, judge the time)",
-       gate, 0, OptionField{.words = {"time", "speedup", "efficiency", "imbalance"}}},
+       "Judge these: time, speedup, efficiency, imbalance, energy (default: show all that results "
+       "have, judge the time)",
+       gate, 0, OptionField{.words = {"time", "speedup", "efficiency", "imbalance", "energy"}}},
       {"floor", 0, Kind::value, "SHARE",
        "Ignore changes up to this size: 2%, 0.02 (default: 2%, or 10% for CPUs not measured "
        "interleaved; or the noise that calibrate found, if larger)",

@@ -43,6 +43,8 @@ class Nvml {
   Handle find(const Device& device) const;
   std::optional<Bytes> free_memory(const Device& device) const;
   NvmlFigures figures(Handle gpu) const;
+  std::optional<double> energy(Handle gpu) const;     // in J, since the driver was loaded
+  std::optional<double> power_now(Handle gpu) const;  // not averaged, if the driver knows that
   // State of the link now; it slows down while the GPU idles. None: not known.
   struct PcieLink {
     std::optional<double> generation, width;

@@ -41,6 +41,7 @@ class Group {
     phase_ = Phase::sample;
     sample_interleaved();
     agree_on_digests();
+    measure_energy();
     finish();
     return std::move(result_);
   }
@@ -89,6 +90,7 @@ class Group {
   }
   Participant participant(std::size_t index);
   Nanos time_limit_of(const Case& the_case) const;
+  SampleRequest request_of(Case& the_case, std::uint32_t most_rounds);
   void execute_uncounted(Case& the_case);
   void take_sample(Case& the_case, bool counts, std::uint32_t most_rounds = ~std::uint32_t{0});
   void report_live(const Case& the_case, std::span<const std::size_t> devices, bool counts,
@@ -108,6 +110,10 @@ class Group {
   void close_failed(Case& the_case, const std::string& reason);
   bool stopped();
   void agree_on_digests();
+  void measure_energy();
+  void measure_energy(Case& the_case);
+  std::optional<TimeWindow> execute_for_energy(Case& the_case);
+  bool sleep(Nanos time);
   void finish();
   void end_measurement(std::size_t index);
   std::size_t fewest_samples() const;
@@ -122,6 +128,7 @@ class Group {
   CaseJournal journal_{given_, result_};
   IdleTracker idle_tracker_{given_.devices.size()};
   Predictor predictor_ = make_predictor();
+  std::vector<IdlePower> idle_;  // of each counter of energy; empty: not measured yet
   Phase phase_ = Phase::set_up;  // recorded in faults
   bool said_not_computed_again_ = false;
 };
