@@ -25,7 +25,6 @@ class NvmlSource final : public TelemetrySource {
     put(Gauge::temperature, figures.temperature_c);
     put(Gauge::utilisation, figures.utilisation);
     put(Gauge::memory_used, figures.memory_used);
-    reading.energy_j = figures.energy_j.value_or(TelemetryReading::unknown);
     reading.throttle = throttle_of(figures.clock_limits.value_or(0));
     reading.throttle_known = figures.clock_limits.has_value();
     since_counted_ += elapsed;

@@ -134,8 +134,9 @@ std::optional<std::uint32_t> amd_throttle(const fs::path& metrics) {
   return bits;
 }
 
-// Reads the energy that amdgpu's file gpu_metrics has accumulated, in J, if it has one of the formats
-// 1.1 to 1.4, where it is at the same place, in units of 2^-16 J. Returns none of another format.
+// Reads the energy that amdgpu's file gpu_metrics has accumulated, in J, if it has one of the
+// formats 1.1 to 1.4, where it is at the same place, in units of 2^-16 J. Returns none of another
+// format.
 std::optional<double> amd_energy(const fs::path& metrics) {
   constexpr std::size_t kEnergyAt = 24;
   std::uint64_t units = 0;

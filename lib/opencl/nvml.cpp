@@ -170,7 +170,6 @@ NvmlFigures Nvml::figures(Handle gpu) const {
   figures.clock_mhz = asked<unsigned>(1, f.clock, gpu, kMultiprocessorClock);
   figures.memory_clock_mhz = asked<unsigned>(1, f.clock, gpu, kMemoryClock);
   figures.power_w = asked<unsigned>(1e-3, f.power, gpu);
-  figures.energy_j = energy(gpu);
   figures.temperature_c = asked<unsigned>(1, f.temperature, gpu, kGpuSensor);
   Functions::Utilisation busy{};
   if (f.utilisation != nullptr && f.utilisation(gpu, &busy) == 0)

@@ -16,7 +16,7 @@ namespace mgpu {
 // Figures that a GPU reports now; none: it does not report that one.
 struct NvmlFigures {
   // `utilisation` is 0 to 1.
-  std::optional<double> clock_mhz, memory_clock_mhz, power_w, energy_j, temperature_c, utilisation;
+  std::optional<double> clock_mhz, memory_clock_mhz, power_w, temperature_c, utilisation;
   std::optional<Bytes> memory_used;
   std::optional<std::uint64_t> clock_limits;  // nvmlClocksEventReasons
 };

@@ -14,7 +14,8 @@ struct UsedEnergy {
   double joules = 0;
 };
 
-// Returns where the counter advanced: between the last reading of a value and the first of the next.
+// Returns where the counter advanced: between the last reading of a value and the first of the
+// next.
 std::vector<UsedEnergy> counter_steps(const TelemetryTrack& track) {
   std::vector<UsedEnergy> steps;
   const TelemetryReading* before = nullptr;
@@ -34,8 +35,9 @@ std::vector<UsedEnergy> integral_of_power(const TelemetryTrack& track) {
     const double watts = reading[Gauge::power];
     if (!std::isfinite(watts)) continue;
     const double joules =
-        used.empty() ? 0
-                     : used.back().joules + (before + watts) / 2 * seconds(reading.at - used.back().at);
+        used.empty()
+            ? 0
+            : used.back().joules + (before + watts) / 2 * seconds(reading.at - used.back().at);
     used.push_back({reading.at, joules});
     before = watts;
   }
@@ -104,11 +106,10 @@ void add_energy_of(std::span<const UsedEnergy> used, std::span<const TimeWindow>
     figures.parts.push_back(mean_energy(used, part, figures.idle_w));
     powers.push_back(figures.parts.back() / seconds(mean_time(part)));
   }
-  const double step =
-      seconds(step_of(used)) / seconds(runs.back().end - runs.front().begin);
+  const double step = seconds(step_of(used)) / seconds(runs.back().end - runs.front().begin);
   // Systematic errors of the method are at least a percent.
-  figures.half_width =
-      std::max(half_width_of(figures.parts, *figures.joules, step), kEnergyKnown * std::abs(*figures.joules));
+  figures.half_width = std::max(half_width_of(figures.parts, *figures.joules, step),
+                                kEnergyKnown * std::abs(*figures.joules));
   const double power = *figures.joules / seconds(figures.run);
   figures.power_error = half_width_of(powers, power, step) / std::abs(power);
 }
@@ -121,7 +122,8 @@ std::optional<IdlePower> idle_power(const TelemetryTrack& track) {
   };
   if (const auto steps = counter_steps(track); steps.size() > 2)
     return IdlePower{rate(steps), step_of(steps)};
-  if (const auto power = integral_of_power(track); power.size() > 1) return IdlePower{rate(power), {}};
+  if (const auto power = integral_of_power(track); power.size() > 1)
+    return IdlePower{rate(power), {}};
   return std::nullopt;
 }
 
@@ -146,7 +148,8 @@ std::optional<EnergyFigures> energy_of_run(const TelemetryTrack& track,
 Nanos pause_before(std::size_t n, Nanos now, Nanos run, std::optional<Nanos> stepped, Nanos step) {
   // Multiples of the golden ratio, modulo 1, are spread most evenly.
   constexpr double kGolden = 0.6180339887498949;
-  if (run < step / 4) return from_seconds(std::fmod(static_cast<double>(n * n) * kGolden, 1.0) * seconds(run));
+  if (run < step / 4)
+    return from_seconds(std::fmod(static_cast<double>(n * n) * kGolden, 1.0) * seconds(run));
   const double target = std::fmod(static_cast<double>(n) * kGolden, 1.0);
   const double since = stepped ? std::fmod(seconds(now - *stepped) / seconds(step), 1.0) : 0;
   return from_seconds(std::fmod(target - since + 1, 1.0) * seconds(step));

@@ -24,17 +24,17 @@ inline constexpr double kEnergyKnown = 0.01;
 
 // Reading of one counter in a block. Energy is that of one run, without pauses.
 struct EnergyFigures {
-  std::string of;               // a device's id, or kHost
-  std::optional<double> joules; // none: see reason
-  double half_width = 0;        // of the 95 % interval, in J
-  std::vector<double> parts;    // the same of the runs in each of 8 parts of the block
-  std::size_t runs = 0;         // that the readings enclose
-  Nanos run{};                  // mean time of one
+  std::string of;                // a device's id, or kHost
+  std::optional<double> joules;  // none: see reason
+  double half_width = 0;         // of the 95 % interval, in J
+  std::vector<double> parts;     // the same of the runs in each of 8 parts of the block
+  std::size_t runs = 0;          // that the readings enclose
+  Nanos run{};                   // mean time of one
   // Half-width of the interval of the power while a run is under way, as a share: what is left if
   // runs do not take equally long.
   double power_error = 0;
-  double idle_w = 0;            // power before the block, with the programs in memory
-  Nanos step{};                 // between two steps of the counter; 0: power was integrated
+  double idle_w = 0;               // power before the block, with the programs in memory
+  Nanos step{};                    // between two steps of the counter; 0: power was integrated
   std::optional<double> by_power;  // `joules` by the integral of the power instead of the counter
   std::string reason;
 };

@@ -11,8 +11,9 @@ const Description<EnergyFigures>& description<EnergyFigures>() {
        field<&Of::joules>("energy_j", "of one run; null: see reason"),
        field<&Of::half_width>("half_width_j", "of the 95 % interval"),
        field<&Of::idle_w>("idle_w", "power before the block, with the programs in memory"),
-       field<&Of::step>("step_ns", "from one step of the counter to the next; 0: there is no "
-                                   "counter, power was integrated"),
+       field<&Of::step>("step_ns",
+                        "from one step of the counter to the next; 0: there is no "
+                        "counter, power was integrated"),
        field<&Of::by_power>("by_power_j",
                             "the same by the integral of the power; absent: not known")
            .if_any(),
@@ -31,8 +32,9 @@ const Description<EnergyRecord>& description<EnergyRecord>() {
        field<&Of::parts>("parts_j", "energy_j of the runs in each of 8 parts of the block"),
        field<&Of::all_devices>("all_devices_j",
                                "with those of its set that idle; null: one has no counter"),
-       field<&Of::host>("host_j", "of the host's packages; null: they have no counter that may "
-                                  "be read"),
+       field<&Of::host>("host_j",
+                        "of the host's packages; null: they have no counter that may "
+                        "be read"),
        field<&Of::per_unit>("per_unit_j", "per unit of the rate; null: there is none"),
        field<&Of::gain>("gain", "energy_j of the fastest device alone / energy_j").in("1"),
        computed<[](const Of& energy) { return energy.power(); }>(

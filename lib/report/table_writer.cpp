@@ -292,7 +292,8 @@ RunLayout layout_of(const Report& report, const std::vector<RunGroup>& groups,
     if (!style.columns.empty()) return !chosen(name) || (simulated && name == "verified");
     const bool of_energy =
         name.starts_with("energy") || name == "per-unit" || name == "power" || name == "edp";
-    return name == "verified" || name == "edp" || (of_energy && !has_energy) || (name == "exchange" && !any(&Metrics::exchange_share)) ||
+    return name == "verified" || name == "edp" || (of_energy && !has_energy) ||
+           (name == "exchange" && !any(&Metrics::exchange_share)) ||
            (name == "filling" && !any(&Metrics::filling_share));
   });
   const auto room = [&] {

@@ -32,8 +32,8 @@ std::optional<EnergyBlock> measure_energy(const EnergyWork& work, std::span<cons
   std::vector<TimeWindow> runs;
   std::optional<Nanos> begin;
   Nanos paused{}, due = kEnergySettles + energy_window(step);
-  const auto first = static_cast<std::size_t>(
-      std::find(decides.begin(), decides.end(), true) - decides.begin());
+  const auto first =
+      static_cast<std::size_t>(std::find(decides.begin(), decides.end(), true) - decides.begin());
   for (std::size_t pauses = 0;;) {
     const auto run = work.run();
     if (!run) return std::nullopt;
@@ -54,8 +54,8 @@ std::optional<EnergyBlock> measure_energy(const EnergyWork& work, std::span<cons
     }
     if (run->end - paused < (run->end - run->begin < step / 4 ? step * 13 / 5 : step)) continue;
     add_readings(tracks, work.readings());
-    work.pause(pause_before(pauses++, run->end, run->end - run->begin,
-                            last_step(tracks[first]), step));
+    work.pause(
+        pause_before(pauses++, run->end, run->end - run->begin, last_step(tracks[first]), step));
     paused = run->end;
   }
 }

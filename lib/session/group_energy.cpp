@@ -8,6 +8,29 @@
 
 namespace mgpu {
 
+// Measures the power of each device alone if the automatic choice needs it.
+void Group::measure_power() {
+  const Objective objective = given_.options.objective;
+  if (objective == Objective::time) return;
+  std::map<std::size_t, Power> power;
+  for (Case& the_case : result_.cases) {
+    if (!the_case.alone() || the_case.closed) continue;
+    measure_energy(the_case);
+    const std::size_t device = the_case.devices.front();
+    if (!the_case.energy) {
+      if (!stopped())
+        given_.observer.warning("--objective: auto chooses by time, as power is not known: " +
+                                the_case.energy_reason);
+      return;
+    }
+    const bool cpu = given_.devices[device].facts.is_cpu();
+    const EnergyFigures& figures = the_case.energy->counters[cpu ? 0 : device + 1];
+    power[device] = {figures.idle_w, *figures.joules / seconds(figures.run)};
+  }
+  power_ = std::move(power);
+  predictor_.set_objective(objective);
+}
+
 // Executes blocks for the cases that have rows: all but devices alone that are not the fastest, to
 // which others are compared.
 void Group::measure_energy() {
@@ -15,17 +38,17 @@ void Group::measure_energy() {
   const Case* fastest = nullptr;
   for (const Case& the_case : result_.cases) {
     if (!the_case.alone() || the_case.times.empty()) continue;
-    if (fastest == nullptr ||
-        summarise(the_case.times).median < summarise(fastest->times).median)
+    if (fastest == nullptr || summarise(the_case.times).median < summarise(fastest->times).median)
       fastest = &the_case;
   }
   for (Case& the_case : result_.cases)
-    if (the_case.status == Status::ok && (!the_case.alone() || &the_case == fastest))
+    if (the_case.status == Status::ok && !the_case.energy &&
+        (!the_case.alone() || &the_case == fastest))
       measure_energy(the_case);
 }
 
 void Group::measure_energy(Case& the_case) {
-  the_case.energy_reason = "interrupted before it was measured";
+  the_case.energy_reason = "it was interrupted, or its counter did not advance";
   if (given_.backend.is_virtual()) {
     the_case.energy_reason = "the devices and their clock are simulated";
     return;
@@ -60,10 +83,13 @@ void Group::measure_energy(Case& the_case) {
     the_case.energy_reason = given_.devices[i].facts.id + ": its counter does not advance";
     return;
   }
-  the_case.energy = mgpu::measure_energy({[&] { return execute_for_energy(the_case); },
-                                          [&](Nanos pause) { sleep(pause); },
-                                          [&] { return reader.take(); }},
-                                         idle_, decides);
+  the_case.energy =
+      mgpu::measure_energy({[&] { return execute_for_energy(the_case); },
+                            [&](Nanos pause) { sleep(pause); }, [&] { return reader.take(); }},
+                           idle_, decides);
+  if (the_case.energy)
+    for (const std::size_t i : the_case.devices)
+      if (!the_case.energy->counters[reader.counter_of(i)].joules) the_case.energy.reset();
   if (!the_case.energy) return;
   the_case.energy_reason.clear();
   for (std::size_t i = 0; i < the_case.energy->counters.size(); ++i)

@@ -193,6 +193,12 @@ void Group::predict() {
 
 void Group::predict(Case& the_case) {
   const Nanos begin = given_.backend.now();
+  auto& estimates = the_case.prediction.estimates.devices;
+  for (std::size_t n = 0; n < estimates.size() && !power_.empty(); ++n) {
+    const Power& power = power_[the_case.devices[n]];
+    estimates[n].idle_w = power.idle_w;
+    estimates[n].busy_w = power.busy_w;
+  }
   predictor_.choose(the_case.prediction, the_case.strategy());
   if (the_case.prediction.chosen) the_case.choosing = given_.backend.now() - begin;
   predictor_.predict(the_case.prediction, the_case.strategy(), the_case.history);

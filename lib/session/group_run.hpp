@@ -1,6 +1,7 @@
 // The run of a group; used only by lib/session/group_run.cpp.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ class Group {
     warm_up(true);
     phase_ = Phase::probe;
     probe();
+    measure_power();
     predict();
     phase_ = Phase::warm_up;
     warm_up(false);
@@ -48,6 +50,9 @@ class Group {
 
  private:
   enum class Phase { set_up, warm_up, probe, sample };
+  struct Power {
+    double idle_w = 0, busy_w = 0;
+  };
   static const char* to_string(Phase phase);  // name of the phase in faults
 
   void prepare();
@@ -110,6 +115,7 @@ class Group {
   void close_failed(Case& the_case, const std::string& reason);
   bool stopped();
   void agree_on_digests();
+  void measure_power();
   void measure_energy();
   void measure_energy(Case& the_case);
   std::optional<TimeWindow> execute_for_energy(Case& the_case);
@@ -128,8 +134,9 @@ class Group {
   CaseJournal journal_{given_, result_};
   IdleTracker idle_tracker_{given_.devices.size()};
   Predictor predictor_ = make_predictor();
-  std::vector<IdlePower> idle_;  // of each counter of energy; empty: not measured yet
-  Phase phase_ = Phase::set_up;  // recorded in faults
+  std::vector<IdlePower> idle_;         // of each counter of energy; empty: not measured yet
+  std::map<std::size_t, Power> power_;  // by device; empty: not measured
+  Phase phase_ = Phase::set_up;         // recorded in faults
   bool said_not_computed_again_ = false;
 };
 

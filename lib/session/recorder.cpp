@@ -193,7 +193,12 @@ class Recorder {
       return;
     }
     const EnergyBlock& block = *the_case.energy;
-    energy.joules = energy_of(block, the_case.devices, &energy);
+    // Of the devices of `auto`, only those of its plan are used.
+    std::vector<std::size_t> used;
+    const auto& chosen = the_case.prediction.chosen;
+    for (std::size_t n = 0; n < the_case.devices.size(); ++n)
+      if (!chosen || chosen->uses[n]) used.push_back(the_case.devices[n]);
+    energy.joules = energy_of(block, used, &energy);
     energy.all_devices = energy_of(block, set);
     energy.host = block.counters.front().joules;
     if (energy.joules && given_.shape.ops > 0) energy.per_unit = *energy.joules / given_.shape.ops;

@@ -142,7 +142,8 @@ void add_energy_warnings(RunRecord& run, const TimeWindow& block,
     if (temperature && temperature->max - temperature->min >= kWarmer)
       run.warnings.push_back(track.of + ": its temperature changed while energy was measured");
     if (throttling_begun(track, block) != nullptr)
-      run.warnings.push_back(track.of + ": its clocks began to be held down while energy was measured");
+      run.warnings.push_back(track.of +
+                             ": its clocks began to be held down while energy was measured");
   }
 }
 

@@ -2,7 +2,8 @@
 
 import json
 import os
-import unittest
+import subprocess
+import sys
 from pathlib import Path
 
 import binary
@@ -31,14 +32,15 @@ class Energy(Case):
 
     def test_joules_are_power_times_time_of_the_devices_used(self):
         result = self.folder / "r.json"
-        done = self.good("run", "merkle", "--size", "2^14", "--mode", "resident", "-n", 3, "-s", "single,equal", "--energy",
-                         "--verify", "sample", "--columns", "all", "-o", result, env=self.fake_gpus())
+        done = self.good("run", "merkle", "--size", "2^14", "--mode", "resident", "-n", 3, "-s", "single,equal,auto", "--energy",
+                         "--objective", "energy", "--verify", "sample", "--columns", "all", "-o", result, env=self.fake_gpus())
         self.assertIn("energy gain", done.out)
         runs = json.loads(result.read_text())["runs"]
-        self.assertEqual([run["strategy"] for run in runs], ["single", "equal"])
+        self.assertEqual([run["strategy"] for run in runs], ["single", "equal", "auto"])
+        self.assertEqual(runs[2]["plan"]["chosen"]["devices"], ["0:1"])  # as fast with half the power
         for run in runs:
             energy = run["energy"]
-            alone = run["strategy"] == "single"
+            alone = run["strategy"] != "equal"
             figures = {each["of"]: each for each in energy["counters"]}
             used = [of for of in ("0:0", "0:1") if not alone or run["per_device"][int(of[-1])]["share"] == 1]
             self.assertEqual(len(used), 1 if alone else 2)
@@ -54,6 +56,7 @@ class Energy(Case):
             self.assertAlmostEqual(energy["energy_j"], sum(energy["parts_j"]) / len(energy["parts_j"]), delta=0.02 * energy["energy_j"])
             self.assertGreaterEqual(energy["window_ns"], 1.9e9)
         self.assertEqual(runs[0]["energy"]["gain"], 1)
+        self.assertEqual(subprocess.run([sys.executable, ROOT / "scripts/recompute.py", result], stdout=subprocess.DEVNULL).returncode, 0)
         compared = self.good("compare", result, result, "--metrics", "energy")
         self.assertRegex(compared.out, r"energy +\S+ J +\S+ J")
 

@@ -62,7 +62,8 @@ int nvmlDeviceGetTemperature(Handle handle, int sensor, unsigned* celsius) {
 }
 
 int nvmlDeviceGetTotalEnergyConsumption(Handle handle, unsigned long long* millijoules) {
-  const auto steps = std::chrono::steady_clock::now().time_since_epoch() / std::chrono::milliseconds(20);
+  const auto steps =
+      std::chrono::steady_clock::now().time_since_epoch() / std::chrono::milliseconds(20);
   *millijoules = static_cast<unsigned long long>(steps) * milliwatts_of(handle) / 50;
   return handle == &part ? kNotSupported : 0;
 }

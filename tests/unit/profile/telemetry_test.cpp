@@ -81,6 +81,6 @@ TEST_CASE("throttling begins at the first reading that shows it, if the one befo
   CHECK(begun(110, 190) == -1);  // before it
   CHECK(begun(250, 450) == -1);  // the sample began with it
   CHECK(begun(350, 450) == -1);  // after it
-  CHECK(throttling_begun(TelemetryTrack{"0:0", {reading(5, 1, throttle::thermal)}},
-                         window(0, 9)) == nullptr);  // nothing is known of the time before
+  CHECK(throttling_begun(TelemetryTrack{"0:0", {reading(5, 1, throttle::thermal)}}, window(0, 9)) ==
+        nullptr);  // nothing is known of the time before
 }
