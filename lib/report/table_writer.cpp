@@ -552,6 +552,10 @@ std::string below_run_tables(const Report& report, const TableStyle& style) {
   std::string out;
   if (const std::string verified = verification_of(report, groups); !verified.empty())
     out += wrapped(verified, style);
+  if (std::any_of(report.runs.begin(), report.runs.end(),
+                  [](const RunRecord& run) { return run.energy && run.energy->joules; }))
+    out += wrapped(
+        "Energy is that of the devices' own sensors, whose systematic error is up to 5 %.", style);
   std::vector<std::string> hidden = layout_of(report, groups, style).hidden,
                            in_order = run_column_names();
   std::erase_if(in_order, [&](const std::string& name) {

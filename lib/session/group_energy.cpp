@@ -71,6 +71,9 @@ void Group::measure_energy(Case& the_case) {
       return;
     }
   }
+  Progress progress = progress_of(result_.cases, given_.problem, given_.mode, given_.options.stop);
+  progress.what += std::string(", energy of ") + the_case.strategy().info->name;
+  given_.observer.progress(progress);
   if (idle_.empty()) {
     if (!sleep(kEnergySettles)) return;
     reader.take();
