@@ -125,6 +125,8 @@ ExitCode cmd_calibrate(const Context& context) {
                                  [](const Tuning& tuning) { return tuning.measured; });
   const auto suites = calibrate_suites(*backend, set.devices, chosen, store, afresh || tuned,
                                        result.warnings, begins);
+  if (settings.is_on("energy"))
+    calibrate_power(*backend, set.devices, chosen, store, result.warnings, begins);
   std::vector<NoiseCalibration> noise;
   if (!settings.is_on("no-noise")) {
     SuiteRates rates;

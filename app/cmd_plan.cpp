@@ -104,9 +104,10 @@ std::string as_text(const SessionOptions& session, std::span<const PlannedCase> 
           candidate.strategy == chosen.strategy && candidate.devices == chosen.devices;
       if (i < kShown || is_chosen)
         text +=
-            fmt::format("  {} {:<14}{:>3} device{} {:>10}\n", is_chosen ? '*' : ' ',
+            fmt::format("  {} {:<14}{:>3} device{} {:>10}{}\n", is_chosen ? '*' : ' ',
                         candidate.strategy->name, candidate.devices,
-                        candidate.devices == 1 ? " " : "s", format_duration(candidate.predicted));
+                        candidate.devices == 1 ? " " : "s", format_duration(candidate.predicted),
+                        candidate.joules > 0 ? fmt::format(" {:>8.3g} J", candidate.joules) : "");
     }
   }
   return text;

@@ -28,9 +28,10 @@ void read_metrics(const Settings& settings, CompareOptions& options) {
     const auto found = std::find_if(kAllCompared.begin(), kAllCompared.end(),
                                     [&](Compared m) { return name == info(m).name; });
     if (found == kAllCompared.end()) {
-      throw Error(ErrorKind::usage,
-                  fmt::format("{}: {} is unknown; expected: time, speedup, efficiency, imbalance",
-                              given->from, in_quotes(name)));
+      throw Error(
+          ErrorKind::usage,
+          fmt::format("{}: {} is unknown; expected: time, speedup, efficiency, imbalance, energy",
+                      given->from, in_quotes(name)));
     }
     add_once(metrics, *found);
   }

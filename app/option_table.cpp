@@ -53,6 +53,21 @@ std::vector<std::string> kinds_in(const std::vector<std::string_view>& kinds) {
   return {kinds.begin(), kinds.end()};
 }
 
+// Makes the field of the objective; time is not recorded, as before there were others.
+OptionField sets_objective() {
+  const std::vector<std::string> words{"time", "energy", "edp"};
+  OptionField field = sets(
+      &SessionOptions::objective,
+      [words](const Given& given) { return static_cast<Objective>(read_word(given, words)); },
+      [words](Objective objective) {
+        return objective == Objective::time
+                   ? std::nullopt
+                   : std::optional<ParamValue>(words[static_cast<std::size_t>(objective)]);
+      });
+  field.words = words;
+  return field;
+}
+
 OptionField reads_samples_of() {
   OptionField field;
   field.read = [](const Given& given, RunRequest& request) { request.samples_of = given.value; };
@@ -251,6 +266,14 @@ std::vector<OptionSpec> own_run_options() {
        sets_word(
            &RunRequest::json_lines,
            {{"none", JsonLines::none}, {"stdout", JsonLines::out}, {"stderr", JsonLines::err}})},
+      {"objective", 0, Kind::value, "WHAT",
+       "What -s auto minimises: time, energy or edp (energy x time); the power of each device is "
+       "measured first (default: time)",
+       kWork, in_plan | recorded, sets_objective()},
+      {"energy", 0, Kind::flag, "",
+       "Also measure the energy of each case, in a block of runs of about 4 s after its samples: "
+       "joules per run and per unit of work, by the counters of the devices and of the host",
+       kMeasurement, recorded, sets_flag(&SessionOptions::energy)},
       {"no-telemetry", 0, Kind::flag, "",
        "Do not sample clocks, power, temperature and load during the run", kMeasurement, in_check},
       {"result", 'o', Kind::value, "FILE",
@@ -475,6 +498,11 @@ std::vector<OptionSpec> calibrate_options(std::span<const SuiteInfo> suites) {
   named(options, "timeout").help = kTimeoutHelp;
   options.push_back({"no-noise", 0, Kind::flag, "",
                      "Do not measure how much repeated medians of the same work differ", kDevices});
+  options.push_back(
+      {"energy", 0, Kind::flag, "",
+       "Also measure the power of each device with the suites, which plan --objective "
+       "needs: about 8 s each",
+       kDevices});
   options.push_back({"tune", 0, Kind::flag, "",
                      "Also measure every kernel variant of the suites (kernels, tiles), and cache "
                      "the fastest one whose results are right",
@@ -585,8 +613,9 @@ std::vector<OptionSpec> compare_options() {
   constexpr const char* measuring = "Measuring";
   return {
       {"metrics", 0, Kind::list, "NAME,..",
-       "Judge these: time, speedup, efficiency, imbalance (default: show all four, judge the time)",
-       gate, 0, OptionField{.words = {"time", "speedup", "efficiency", "imbalance"}}},
+       "Judge these: time, speedup, efficiency, imbalance, energy (default: show all that results "
+       "have, judge the time)",
+       gate, 0, OptionField{.words = {"time", "speedup", "efficiency", "imbalance", "energy"}}},
       {"floor", 0, Kind::value, "SHARE",
        "Ignore changes up to this size: 2%, 0.02 (default: 2%, or 10% for CPUs not measured "
        "interleaved; or the noise that calibrate found, if larger)",

@@ -14,6 +14,7 @@
 #include "lib/base/error.hpp"
 #include "lib/base/quantity.hpp"
 #include "lib/base/quote.hpp"
+#include "lib/plan/choose.hpp"
 #include "lib/report/exports.hpp"
 #include "lib/report/record_json.hpp"
 
@@ -291,6 +292,12 @@ RunRequest read_run_request(const Invocation& invocation, std::span<const SuiteI
   request.session.usable_cores = usable_cores();
   if (!settings.is_on("no-telemetry")) request.session.telemetry = TelemetryPlaces{};
   read_problems(settings, chosen, memory, request);
+  const auto& strategies = request.session.strategies;
+  if (invocation.command == "run" && request.session.objective != Objective::time &&
+      std::none_of(strategies.begin(), strategies.end(),
+                   [](const StrategyChoice& one) { return one.info == &auto_strategy(); }))
+    throw Error(ErrorKind::usage, settings.find("objective")->from +
+                                      ": only the strategy auto has one; expected: -s auto");
   if (!settings.is_on("build-only")) read_output_files(settings, request);  // else none is written
   return request;
 }

@@ -33,13 +33,14 @@ import json_input
 import result_file
 import result_series
 
-KINDS = ("strategies", "scaling", "sizes", "timeline", "roofline", "prediction", "imbalance", "paths", "training")  # the most telling first
+KINDS = ("strategies", "scaling", "sizes", "timeline", "roofline", "prediction", "imbalance", "energy", "paths", "training")  # the most telling first
 LINKS_KINDS = ("matrices", "bandwidth")
 OTHERS = {"scaling": ("simulate --nodes", "plot_nodes", ("nodes",)), "trend": ("trend", "plot_trend", ("trend",))}  # by schema
 FORMATS = ("png", "svg")
 NEEDS = {"scaling": "no case on several devices has a speed-up", "strategies": "no case was ok",
          "timeline": "no case holds a timeline", "imbalance": "no case on several devices holds their busy times",
          "sizes": "no problem was measured at several sizes",
+         "energy": "no problem has two cases with energy: run --energy measures it",
          "prediction": "no case was predicted (the file is of an older run)",
          "paths": "no problem was measured over two paths between devices (--peer)",
          "training": "no case has found losses",

@@ -192,3 +192,23 @@ def imbalance(group, _):
     axes.grid(axis="y", visible=False)
     legend_below(figure, axes, 5, cases)
     return figure
+
+
+def energy(group, look):
+    """Time against energy; a line joins the cases than which no other is both faster and more frugal."""
+    cases = sorted((case for case in group.ok() if number(case.run, "energy", "energy_j")), key=lambda case: case.median)
+    if len(cases) < 2:
+        return None
+    figure, axes = plt.subplots(figsize=(8, 5))
+    joules = [number(case.run, "energy", "energy_j") for case in cases]
+    front = [k for k, one in enumerate(joules) if one < min(joules[:k], default=float("inf"))]
+    axes.plot([cases[k].median for k in front], [joules[k] for k in front], color="#888888", linewidth=1.2, zorder=1,
+              label="Pareto front: none is faster with less energy")
+    for case, one in zip(cases, joules):
+        axes.errorbar([case.median], [one], yerr=[number(case.run, "energy", "half_width_j") or 0], markersize=8, capsize=4, linestyle="none",
+                      label=case.told + case.marks, **{name: value for name, value in drawn_as(look[case.label]).items() if name != "linestyle"})
+    unit = duration_axis(axes.xaxis, cases[-1].median)
+    axes.set(xlabel=f"time of a run, {unit}", ylabel="energy of a run, J", xlim=(0, 1.06 * cases[-1].median), ylim=(0, 1.15 * max(joules)))
+    headline(figure, "Time and energy", group.title)
+    legend_below(figure, axes, 3, cases)
+    return figure

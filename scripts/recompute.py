@@ -342,6 +342,21 @@ class Check:
             if "memory_used" in file and self.memories.get(file["device"]):
                 self.equal(f"{where} per_device[{d}].memory_used", file["memory_used"], file["bytes_peak"] / self.memories[file["device"]])
 
+    def energy(self, where, run):
+        """Compares what follows from the energy of a run and of the parts of its block."""
+        energy = run.get("energy") or {}
+        joules = energy.get("energy_j")
+        if joules is None:
+            return
+        time, parts = energy["run_ns"] * 1e-9, energy["parts_j"]
+        self.equal(f"{where} energy.power_w", energy["power_w"], joules / time)
+        self.equal(f"{where} energy.edp_js", energy["edp_js"], joules * time)
+        self.equal(f"{where} energy.per_unit_j", energy["per_unit_j"], joules / run["work"]["ops"] if run["work"]["ops"] else None)
+        used = [counter for counter in energy["counters"] if counter["energy_j"] == joules]
+        if used and len(parts) == 8:  # Student's t of 7 degrees of freedom
+            half = 2.364624251592784 * math.sqrt(sum((part - joules) ** 2 for part in parts) / 56)
+            self.equal(f"{where} energy.half_width_j", energy["half_width_j"], max(half, 0.01 * joules))
+
     def faults(self, where, run):
         """Checks faults against the samples that they invalidated, which are in none of the figures."""
         disturbed = run.get("disturbed_samples", [])
@@ -416,6 +431,7 @@ class Check:
         self.roofline(where, run, capabilities)
         self.moved(where, run)
         self.memory(where, run)
+        self.energy(where, run)
         if "worst_round" in run and timeline:
             found = round_imbalances(timeline)
             self.equal(f"{where} worst_round", found.get(run["worst_round"]), max(found.values(), default=0))

@@ -128,7 +128,7 @@ def roofline_data(groups, first):
 
 COLUMNS = (("problem", "text"), ("strategy", "text"), ("devices", "number"), ("shares, %", "number"), ("time", "number"), ("rate", "number"),
            ("speed-up", "number"), ("efficiency, %", "number"), ("balance, %", "number"), ("predicted", "number"),
-           ("% of roofline", "number"), ("bottleneck", "text"), ("verified", "text"))
+           ("% of roofline", "number"), ("energy, J", "number"), ("energy gain", "number"), ("bottleneck", "text"), ("verified", "text"))
 NOTHING = ("–", "")
 
 
@@ -158,12 +158,15 @@ def cells(group, case, strategy):
     error = small(f"{100 * (case.predicted / case.median - 1):+.1f} %") if case.predicted else ""
     of_ceiling, key = of_best("roofline_fraction", hundredths)
     limit = small(get(case.run, "work", "roof") or "") if key else ""
+    joules = number(case.run, "energy", "energy_j")
+    half = small(f"± {number(case.run, 'energy', 'half_width_j') or 0:.2g}")
     return head + [(text(case.shares), number(case.per_device[0], "share") or 0) if case.shares else NOTHING,
                    (text(duration(case.median)) + between, case.median), figure(value or None, lambda v: rate(v, unit)),
                    of_best("speedup", lambda v: f"{v:.2f}"), of_best("efficiency", hundredths),
                    figure(case.metric("balance"), hundredths),
                    (text(duration(case.predicted)) + error, case.predicted) if case.predicted else NOTHING,
-                   (of_ceiling + limit, key), (text(bottleneck), bottleneck), (text(case.verified), case.verified)]
+                   (of_ceiling + limit, key), (text(f"{joules:.3g}") + half, joules) if joules else NOTHING,
+                   figure(number(case.run, "energy", "gain"), lambda v: f"{v:.2f}"), (text(bottleneck), bottleneck), (text(case.verified), case.verified)]
 
 
 def small(words):

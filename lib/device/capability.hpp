@@ -53,6 +53,9 @@ struct SuiteRate {
   // Operations/s of the same work that this host prepares and verifies, one after the other; 0:
   // not measured.
   double host_ops_per_s = 0;
+  // Power of a device that executes it, and of one that idles with its program in memory; 0: not
+  // measured.
+  double busy_w = 0, idle_w = 0;
   // Figures that are not cached: CPUs are measured in every run.
   double ops = 0;  // operations of the measured problem
   Nanos whole{};   // time of its kernels

@@ -25,7 +25,6 @@ class NvmlSource final : public TelemetrySource {
     put(Gauge::temperature, figures.temperature_c);
     put(Gauge::utilisation, figures.utilisation);
     put(Gauge::memory_used, figures.memory_used);
-    reading.energy_j = figures.energy_j.value_or(TelemetryReading::unknown);
     reading.throttle = throttle_of(figures.clock_limits.value_or(0));
     reading.throttle_known = figures.clock_limits.has_value();
     since_counted_ += elapsed;
@@ -40,6 +39,14 @@ class NvmlSource final : public TelemetrySource {
     put(Gauge::pcie_generation, link_.generation);
     put(Gauge::pcie_width, link_.width);
     reading[Gauge::other_processes] = others_;
+    return reading;
+  }
+
+  TelemetryReading read_energy(Nanos) override {
+    TelemetryReading reading;
+    reading.energy_j = nvml_.energy(gpu_).value_or(TelemetryReading::unknown);
+    if (energy_readings_++ % 20 == 0)
+      reading[Gauge::power] = nvml_.power_now(gpu_).value_or(TelemetryReading::unknown);
     return reading;
   }
 
@@ -63,6 +70,18 @@ class NvmlSource final : public TelemetrySource {
   Nanos since_counted_{};
   double others_ = TelemetryReading::unknown;
   Nvml::PcieLink link_;
+  unsigned energy_readings_ = 0;
+};
+
+// Reads energy and power of another source.
+class EnergySource final : public TelemetrySource {
+ public:
+  explicit EnergySource(std::unique_ptr<TelemetrySource> whole) : whole_(std::move(whole)) {}
+  TelemetryReading read(Nanos elapsed) override { return whole_->read_energy(elapsed); }
+  TelemetryReading read_energy(Nanos elapsed) override { return whole_->read_energy(elapsed); }
+
+ private:
+  std::unique_ptr<TelemetrySource> whole_;
 };
 
 // Figures that every GPU has. Others are of some vendors only.
@@ -135,6 +154,24 @@ std::vector<WatchedThing> find_telemetry(std::span<const Device> devices,
                                  : ", and it has no PCI address to find it in sysfs by");
     }
     things.push_back(std::move(thing));
+  }
+  return things;
+}
+
+std::vector<WatchedThing> find_energy(std::span<const Device> devices,
+                                      const TelemetryPlaces& places) {
+  std::vector<WatchedThing> things = find_telemetry(devices, places);
+  for (WatchedThing& thing : things) {
+    if (thing.reader == nullptr) continue;
+    const TelemetryReading first = thing.reader->read_energy(Nanos{});
+    thing.every = 1;
+    if (!std::isnan(first.energy_j) || !std::isnan(first[Gauge::power])) {
+      thing.reader = std::make_unique<EnergySource>(std::move(thing.reader));
+      continue;
+    }
+    thing.reader = nullptr;
+    thing.reason = thing.of == kHost ? why_no_rapl(places.root)
+                                     : "its driver reports neither energy nor power";
   }
   return things;
 }

@@ -104,6 +104,12 @@ class HostSource final : public TelemetrySource {
     return reading;
   }
 
+  TelemetryReading read_energy(Nanos elapsed) override {
+    TelemetryReading reading;
+    read_energy(reading, elapsed);
+    return reading;
+  }
+
  private:
   struct Package {
     fs::path file;
@@ -190,6 +196,14 @@ class HostSource final : public TelemetrySource {
 };
 
 }  // namespace
+
+std::string why_no_rapl(const fs::path& root) {
+  const fs::path counter = root / "sys/class/powercap/intel-rapl:0/energy_uj";
+  std::error_code unknown;
+  return fs::exists(counter, unknown)
+             ? counter.string() + " may not be read: sudo chmod a+r " + counter.string()
+             : "there is no RAPL: no " + counter.string();
+}
 
 std::unique_ptr<TelemetrySource> make_host_source(const fs::path& root) {
   return std::make_unique<HostSource>(root);

@@ -22,6 +22,9 @@ class TelemetrySource {
   // previous call, and the first call has none of them. `elapsed`: time since the previous call, 0
   // at the first.
   virtual TelemetryReading read(Nanos elapsed) = 0;
+  // Reads the counter of energy, and power at least at every 20th call, alone: often, without the
+  // time that other figures take.
+  virtual TelemetryReading read_energy(Nanos elapsed) = 0;
 };
 
 struct WatchedThing {
@@ -45,10 +48,16 @@ struct TelemetryPlaces {
 std::vector<WatchedThing> find_telemetry(std::span<const Device> devices,
                                          const TelemetryPlaces& places);
 
+// Finds the same things, of which only energy and power are read; those without them have no
+// reader, and a reason.
+std::vector<WatchedThing> find_energy(std::span<const Device> devices,
+                                      const TelemetryPlaces& places);
+
 // lib/measure/telemetry_host.cpp. Reads load from /proc/stat, in total and of this process, memory,
 // clocks of at most 8 cores spread evenly, the hottest sensor of the CPU, and energy of all
 // packages by RAPL if readable.
 std::unique_ptr<TelemetrySource> make_host_source(const std::filesystem::path& root);
+std::string why_no_rapl(const std::filesystem::path& root);  // for a source without energy
 
 // lib/measure/telemetry_sysfs.cpp. Returns null if none of the files exists: no such GPU, or no
 // such driver.

@@ -4,6 +4,7 @@
 // Throttle" of its sources.
 #include <algorithm>
 #include <cctype>
+#include <cmath>
 #include <cstring>
 #include <utility>
 
@@ -133,6 +134,20 @@ std::optional<std::uint32_t> amd_throttle(const fs::path& metrics) {
   return bits;
 }
 
+// Reads the energy that amdgpu's file gpu_metrics has accumulated, in J, if it has one of the
+// formats 1.1 to 1.4, where it is at the same place, in units of 2^-16 J. Returns none of another
+// format.
+std::optional<double> amd_energy(const fs::path& metrics) {
+  constexpr std::size_t kEnergyAt = 24;
+  std::uint64_t units = 0;
+  const std::string text = small_file(metrics);
+  if (text.size() < kEnergyAt + sizeof units || text[2] != 1 || text[3] < 1 || text[3] > 4)
+    return std::nullopt;
+  std::memcpy(&units, text.data() + kEnergyAt, sizeof units);
+  if (units == 0 || units == ~std::uint64_t{0}) return std::nullopt;  // the chip has none
+  return std::ldexp(static_cast<double>(units), -16);
+}
+
 class SysfsSource final : public TelemetrySource {
  public:
   explicit SysfsSource(const fs::path& card)
@@ -179,6 +194,15 @@ class SysfsSource final : public TelemetrySource {
     const auto amd = amd_throttle(metrics_);
     reading.throttle |= amd.value_or(0);
     reading.throttle_known = amd || !throttles_.empty();
+    return reading;
+  }
+
+  TelemetryReading read_energy(Nanos) override {
+    TelemetryReading reading;
+    reading.energy_j = energy_.read();
+    if (energy_.file.empty())
+      reading.energy_j = amd_energy(metrics_).value_or(TelemetryReading::unknown);
+    reading[Gauge::power] = files_[static_cast<std::size_t>(Gauge::power)].read();
     return reading;
   }
 

@@ -15,6 +15,16 @@ struct Nvml::Functions : Library {
   struct Utilisation {
     unsigned gpu, memory;  // percent
   };
+  struct FieldValue {
+    unsigned field, scope;
+    long long at, latency;  // us
+    int type, result;
+    union {
+      double real;
+      unsigned number;
+      unsigned long long large;
+    } value;
+  };
   int (*init)() = nullptr;
   int (*shutdown)() = nullptr;
   int (*by_pci)(const char*, Handle*) = nullptr;
@@ -24,6 +34,7 @@ struct Nvml::Functions : Library {
   int (*clock)(Handle, int, unsigned*) = nullptr;
   int (*power)(Handle, unsigned*) = nullptr;
   int (*energy)(Handle, unsigned long long*) = nullptr;
+  int (*fields)(Handle, int, FieldValue*) = nullptr;
   int (*temperature)(Handle, int, unsigned*) = nullptr;
   int (*utilisation)(Handle, Utilisation*) = nullptr;
   int (*clock_limits)(Handle, unsigned long long*) = nullptr;
@@ -47,6 +58,7 @@ struct Nvml::Functions : Library {
     find(clock, "nvmlDeviceGetClockInfo");
     find(power, "nvmlDeviceGetPowerUsage");
     find(energy, "nvmlDeviceGetTotalEnergyConsumption");
+    find(fields, "nvmlDeviceGetFieldValues");
     find(temperature, "nvmlDeviceGetTemperature");
     find(utilisation, "nvmlDeviceGetUtilizationRates");
     find(clock_limits, "nvmlDeviceGetCurrentClocksThrottleReasons");
@@ -158,7 +170,6 @@ NvmlFigures Nvml::figures(Handle gpu) const {
   figures.clock_mhz = asked<unsigned>(1, f.clock, gpu, kMultiprocessorClock);
   figures.memory_clock_mhz = asked<unsigned>(1, f.clock, gpu, kMemoryClock);
   figures.power_w = asked<unsigned>(1e-3, f.power, gpu);
-  figures.energy_j = asked<unsigned long long>(1e-3, f.energy, gpu);
   figures.temperature_c = asked<unsigned>(1, f.temperature, gpu, kGpuSensor);
   Functions::Utilisation busy{};
   if (f.utilisation != nullptr && f.utilisation(gpu, &busy) == 0)
@@ -168,6 +179,20 @@ NvmlFigures Nvml::figures(Handle gpu) const {
   unsigned long long limits = 0;
   if (f.clock_limits != nullptr && f.clock_limits(gpu, &limits) == 0) figures.clock_limits = limits;
   return figures;
+}
+
+std::optional<double> Nvml::energy(Handle gpu) const {
+  return asked<unsigned long long>(1e-3, functions_->energy, gpu);
+}
+
+std::optional<double> Nvml::power_now(Handle gpu) const {
+  constexpr unsigned kPowerInstant = 186, kUnsigned = 1;
+  Functions::FieldValue field{};
+  field.field = kPowerInstant;
+  if (functions_->fields != nullptr && functions_->fields(gpu, 1, &field) == 0 &&
+      field.result == 0 && field.type == kUnsigned)
+    return field.value.number * 1e-3;
+  return asked<unsigned>(1e-3, functions_->power, gpu);  // an average over a second of some GPUs
 }
 
 Nvml::PcieLink Nvml::pcie_link(Handle gpu) const {

@@ -16,7 +16,7 @@ namespace mgpu {
 // Figures that a GPU reports now; none: it does not report that one.
 struct NvmlFigures {
   // `utilisation` is 0 to 1.
-  std::optional<double> clock_mhz, memory_clock_mhz, power_w, energy_j, temperature_c, utilisation;
+  std::optional<double> clock_mhz, memory_clock_mhz, power_w, temperature_c, utilisation;
   std::optional<Bytes> memory_used;
   std::optional<std::uint64_t> clock_limits;  // nvmlClocksEventReasons
 };
@@ -43,6 +43,8 @@ class Nvml {
   Handle find(const Device& device) const;
   std::optional<Bytes> free_memory(const Device& device) const;
   NvmlFigures figures(Handle gpu) const;
+  std::optional<double> energy(Handle gpu) const;     // in J, since the driver was loaded
+  std::optional<double> power_now(Handle gpu) const;  // not averaged, if the driver knows that
   // State of the link now; it slows down while the GPU idles. None: not known.
   struct PcieLink {
     std::optional<double> generation, width;

@@ -75,9 +75,16 @@ class Chooser {
     for (std::size_t i = 0; i < devices.size(); ++i) {
       if (!devices[i].reserve || only_reserves) order_.push_back(i);
     }
-    std::stable_sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) {
-      return pipelined_rate(request_, devices[a]) > pipelined_rate(request_, devices[b]);
-    });
+    if (std::all_of(devices.begin(), devices.end(), [](const auto& d) { return d.busy_w > 0; }))
+      objective_ = request.objective;
+    const auto worth = [&](std::size_t i) {
+      const double rate = pipelined_rate(request_, devices[i]);
+      return objective_ == Objective::time     ? rate
+             : objective_ == Objective::energy ? rate / devices[i].busy_w
+                                               : rate * rate / devices[i].busy_w;
+    };
+    std::stable_sort(order_.begin(), order_.end(),
+                     [&](std::size_t a, std::size_t b) { return worth(a) > worth(b); });
   }
 
   PlanChoice choose(std::size_t least) {
@@ -102,7 +109,7 @@ class Chooser {
     if (considered_.empty())
       throw Error(ErrorKind::unsupported, "auto: no strategy can place this work on these devices");
     std::stable_sort(considered_.begin(), considered_.end(),
-                     [](const auto& a, const auto& b) { return a.predicted < b.predicted; });
+                     [&](const auto& a, const auto& b) { return cost(a) < cost(b); });
     PlanChoice choice;
     choice.chosen = simplest();
     choice.uses = uses(choice.chosen.devices);
@@ -141,15 +148,16 @@ class Chooser {
   void consider(const StrategyInfo& strategy, std::size_t count) {
     try {
       const Restricted view(request_, uses(count));
-      if (const auto time = predict(strategy, view.restricted))
-        considered_.push_back({&strategy, count, *time});
+      if (const auto candidate = predict(strategy, count, view.restricted))
+        considered_.push_back(*candidate);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::unsupported) throw;  // it cannot place the work: no candidate
     }
   }
 
   // Returns none if the strategy gives a share to fewer devices than are to be used.
-  std::optional<Nanos> predict(const StrategyInfo& strategy, const PlanRequest& request) const {
+  std::optional<Candidate> predict(const StrategyInfo& strategy, std::size_t count,
+                                   const PlanRequest& request) const {
     const auto source = begin_strategy(strategy, defaults(strategy), request, {});
     const std::vector<Items> shares = source->first_shares();
     const auto used = static_cast<std::size_t>(
@@ -159,11 +167,35 @@ class Chooser {
     const bool closed = order_.size() > kManyDevices && request.network == nullptr &&
                         std::all_of(request.devices.begin(), request.devices.end(), known) &&
                         std::accumulate(shares.begin(), shares.end(), Items{0}) == request.items;
-    if (!closed) return simulate(request, *source).makespan;  // throws if the plan is impossible
+    Candidate candidate{&strategy, count, {}, 0};
+    if (!closed) {
+      const Simulation sample = simulate(request, *source);  // throws if the plan is impossible
+      candidate.predicted = sample.makespan;
+      for (std::size_t n = 0; n < count; ++n)
+        candidate.joules +=
+            joules(request.devices[order_[n]], sample.makespan, sample.devices[order_[n]].busy);
+      return candidate;
+    }
     const std::vector<double> rates = estimated_speeds(request).rates;
-    if (strategy.traits.seconds != nullptr)
-      return from_seconds(strategy.traits.seconds(request, rates));
-    return from_seconds(seconds_of_shares(request, rates, shares));
+    candidate.predicted = from_seconds(strategy.traits.seconds != nullptr
+                                           ? strategy.traits.seconds(request, rates)
+                                           : seconds_of_shares(request, rates, shares));
+    for (std::size_t n = 0; n < count; ++n)
+      candidate.joules +=
+          joules(request.devices[order_[n]], candidate.predicted, candidate.predicted);
+    return candidate;
+  }
+
+  static double joules(const DeviceEstimate& device, Nanos makespan, Nanos busy) {
+    return device.idle_w * seconds(makespan) + (device.busy_w - device.idle_w) * seconds(busy);
+  }
+
+  // Returns what the objective minimises.
+  double cost(const Candidate& candidate) const {
+    const double time = seconds(candidate.predicted);
+    return objective_ == Objective::time     ? time
+           : objective_ == Objective::energy ? candidate.joules
+                                             : candidate.joules * time;
   }
 
   // Returns the least number of devices that no other number is predicted to beat, with the
@@ -171,7 +203,7 @@ class Chooser {
   Candidate simplest() const {
     const auto table = all_strategies();
     const auto within = [&](const Candidate& c, double share) {
-      return seconds(c.predicted) <= seconds(considered_.front().predicted) * (1 + share);
+      return cost(c) <= cost(considered_.front()) * (1 + share);
     };
     std::size_t devices = considered_.front().devices;
     for (const Candidate& candidate : considered_) {
@@ -216,6 +248,14 @@ class Chooser {
     all.push_back(fmt::format("{} on {} of {} device{} is predicted to take {}",
                               chosen.strategy->name, chosen.devices, total, total == 1 ? "" : "s",
                               format_duration(chosen.predicted)));
+    if (objective_ != Objective::time) {
+      const Candidate* alone = best_of(1);
+      all.push_back(fmt::format("it is predicted to use {:.3g} J{}, for least {}", chosen.joules,
+                                alone == nullptr || chosen.devices == 1
+                                    ? ""
+                                    : fmt::format(", one device alone {:.3g} J", alone->joules),
+                                objective_ == Objective::energy ? "energy" : "energy x time"));
+    }
     if (chosen.devices > 1) {
       if (const Candidate* alone = best_of(1)) {
         all.push_back(fmt::format("the fastest device alone would take {}, {:.2f} times as long",
@@ -278,7 +318,8 @@ class Chooser {
 
   const PlanRequest& request_;
   std::vector<std::size_t> order_;  // fastest first
-  std::size_t least_ = 1;           // number of devices
+  Objective objective_ = Objective::time;
+  std::size_t least_ = 1;  // number of devices
   std::vector<Candidate> considered_;
 };
 

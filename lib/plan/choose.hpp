@@ -15,6 +15,7 @@ struct Candidate {
   const StrategyInfo* strategy = nullptr;  // with default parameters
   std::size_t devices = 0;                 // number of devices: the fastest of the set
   Nanos predicted{};
+  double joules = 0;  // of these devices; 0: their power is not known
 };
 
 struct PlanChoice {
@@ -24,16 +25,17 @@ struct PlanChoice {
   std::vector<std::string> reasons;   // for people, one sentence each
 };
 
-// Chooses the candidate of least predicted time. The closed forms of lib/plan/completion.hpp say
-// how many of the fastest devices are worth their start, N. Candidates are the fastest device
-// alone, every strategy of the table on N devices, and `latency` and `equal`, which bracket what
-// the others could reach, on N - 1, N + 1 and all devices. Of more than 64 devices only strategies
-// with fixed shares are candidates, on N and all devices, and closed forms predict them: simulating
-// 1,024 takes from 40 ms to seconds. Of strategies within 3 % of the least time (predictions are no
-// more accurate) on the same number of devices, the first one in the table is chosen. Fewer devices
-// are chosen only if they are predicted to take no longer. Devices with `reserve` are left out
-// unless there are no others. No candidate has fewer than `least` devices, if there are so many.
-// Throws Error(usage) if a device's rate is not known,
+// Chooses the candidate of least predicted time, or of what the objective is: "time" in the
+// following. Devices are then taken in the order of their rate per power. The closed forms of
+// lib/plan/completion.hpp say how many of the fastest devices are worth their start, N. Candidates
+// are the fastest device alone, every strategy of the table on N devices, and `latency` and
+// `equal`, which bracket what the others could reach, on N - 1, N + 1 and all devices. Of more than
+// 64 devices only strategies with fixed shares are candidates, on N and all devices, and closed
+// forms predict them: simulating 1,024 takes from 40 ms to seconds. Of strategies within 3 % of the
+// least time (predictions are no more accurate) on the same number of devices, the first one in the
+// table is chosen. Fewer devices are chosen only if they are predicted to take no longer. Devices
+// with `reserve` are left out unless there are no others. No candidate has fewer than `least`
+// devices, if there are so many. Throws Error(usage) if a device's rate is not known,
 // Error(unsupported) if no candidate can place the work.
 PlanChoice choose_plan(const PlanRequest& request, std::size_t least = 1);
 

@@ -66,8 +66,13 @@ struct DeviceEstimate {
   // Whether it computes on cores that host threads also need, which then enqueue its next commands
   // late.
   bool on_cpu = false;
-  bool reserve = false;  // a fall-back: given work only if no other device is left
+  bool reserve = false;           // a fall-back: given work only if no other device is left
+  double idle_w = 0, busy_w = 0;  // power of this work; 0: not known
 };
+
+// Quantity of which the automatic choice predicts least: the time, the energy of the devices that
+// it uses, or the product of both.
+enum class Objective { time, energy, edp };
 
 // Cost of combining the devices' results on the host. Adjacent slices of one device are combined
 // there and make one part; if there is only one part, nothing is left to combine.
@@ -141,6 +146,7 @@ struct PlanRequest {
   // Network that the devices belong to; null: one machine, or the devices' own figures include the
   // network.
   const NodeNetwork* network = nullptr;
+  Objective objective = Objective::time;  // time if the power of a device is not known
 };
 
 // Estimates of a whole set of devices, given or measured. Owns what a request only views.

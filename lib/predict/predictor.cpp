@@ -248,7 +248,8 @@ PlanRequest Predictor::request(const SetEstimates& estimates) const {
           estimates.exchange,
           shape.rounds,
           estimates.chain ? &*estimates.chain : nullptr,
-          estimates.network.any() ? &estimates.network : nullptr};
+          estimates.network.any() ? &estimates.network : nullptr,
+          objective_};
 }
 
 std::vector<bool> Predictor::exchanging(const Prediction& prediction,

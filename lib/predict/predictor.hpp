@@ -54,6 +54,9 @@ class Predictor {
   // shape of the work says.
   void time_merge(Backend& backend);
 
+  // Sets what choose() minimises; before, the time.
+  void set_objective(Objective objective) { objective_ = objective; }
+
   // Sets the number of turns that is enough for a probe (ProbeSize).
   void set_most_turns(std::size_t turns) { most_turns_ = turns; }
 
@@ -108,6 +111,7 @@ class Predictor {
   const LinkCapability* link_;
   const SetEstimates* given_;
   std::size_t most_turns_ = 0;
+  Objective objective_ = Objective::time;
   ExchangeEstimate exchange_;
   MergeEstimate merge_;
   std::map<std::vector<std::size_t>, Probe> probes_;  // by the devices at work

@@ -40,16 +40,6 @@ Readings describing(Readings readings, const TimeWindow& sample, Nanos reach) {
   return {nearest, nearest + 1};
 }
 
-// Returns the counter at a time between two readings; none outside of them.
-std::optional<double> energy_at(Readings readings, Nanos at) {
-  const auto after = first_from(readings, at);
-  if (after == readings.end()) return std::nullopt;
-  if (after->at == at) return after->energy_j;
-  if (after == readings.begin()) return std::nullopt;
-  const TelemetryReading &a = *std::prev(after), &b = *after;
-  return a.energy_j + (b.energy_j - a.energy_j) * (seconds(at - a.at) / seconds(b.at - a.at));
-}
-
 struct WeightedMean {
   double sum = 0, weight = 0, min = 0, max = 0;
   void add(double value, double w) {
@@ -81,8 +71,6 @@ TelemetryFigures summarise_telemetry(const TelemetryTrack& track,
   TelemetryFigures figures;
   figures.of = track.of;
   std::array<WeightedMean, kGauges> means;
-  double energy = 0;
-  std::size_t with_energy = 0, too_short = 0;
   for (const TimeWindow& sample : samples) {
     const Readings readings = describing(track.readings, sample, reach);
     std::uint32_t bits = 0;
@@ -96,23 +84,12 @@ TelemetryFigures summarise_telemetry(const TelemetryTrack& track,
     }
     figures.throttle |= bits;
     figures.throttled_samples += bits != 0;
-    const auto begin = energy_at(track.readings, sample.begin),
-               end = energy_at(track.readings, sample.end);
-    if (!begin || !end || !std::isfinite(*end - *begin)) continue;
-    if (sample.end - sample.begin < kShortestForEnergy) {
-      ++too_short;
-      continue;
-    }
-    energy += *end - *begin;
-    ++with_energy;
   }
   for (std::size_t g = 0; g < kGauges; ++g)
     if (means[g].weight > 0)
       figures.gauges[g] = GaugeFigures{
           means[g].min, std::clamp(means[g].sum / means[g].weight, means[g].min, means[g].max),
           means[g].max};
-  if (with_energy > 0) figures.energy_j = energy / static_cast<double>(with_energy);
-  if (with_energy == 0 && too_short > 0) figures.energy_reason = kTooShortForEnergy;
   return figures;
 }
 

@@ -98,13 +98,6 @@ struct TelemetryTrack {
   std::vector<TelemetryReading> readings;
 };
 
-// Shortest sample with an energy figure. Energy counters advance every 20 to 100 ms, some sample a
-// quarter of the time, and power is an average over a second: over shorter times the same work
-// differed by up to a factor of 137.
-inline constexpr Nanos kShortestForEnergy = std::chrono::seconds(1);
-inline constexpr const char* kTooShortForEnergy =
-    "samples are shorter than 1 s, over which counters of energy say nothing";
-
 struct TimeWindow {
   Nanos begin{}, end{};
 };
@@ -118,8 +111,6 @@ struct TelemetryFigures {
   std::string of;
   std::size_t readings = 0;  // number inside samples
   std::array<std::optional<GaugeFigures>, kGauges> gauges{};
-  std::optional<double> energy_j;  // mean per sample
-  std::string energy_reason;       // why energy_j is none although the counter was read
   std::uint32_t throttle = 0;
   std::size_t throttled_samples = 0;
 
@@ -130,8 +121,7 @@ struct TelemetryFigures {
 
 // Summarises a track. A sample is described by the readings inside it or, when it is shorter than
 // the time between two, by the one nearest to its middle, at most `reach` away. Means weigh samples
-// by their length. Energy is the counter's, interpolated at the ends of samples, for samples of at
-// least kShortestForEnergy.
+// by their length.
 TelemetryFigures summarise_telemetry(const TelemetryTrack& track,
                                      std::span<const TimeWindow> samples, Nanos reach);
 

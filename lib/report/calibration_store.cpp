@@ -212,12 +212,14 @@ const Description<SuiteRate>& description<SuiteRate>() {
        field<&SuiteRate::slice>("slice_ns"), field<&SuiteRate::fixed>("fixed_ns"),
        field<&SuiteRate::unit>("unit"), field<&SuiteRate::fewer_ops>("fewer_ops"),
        field<&SuiteRate::fewer>("fewer_ns"), field<&SuiteRate::host_ops_per_s>("host_ops_per_s"),
+       field<&SuiteRate::busy_w>("busy_w").if_any(), field<&SuiteRate::idle_w>("idle_w").if_any(),
        field<&SuiteRate::busy>("busy").if_any()},
       "",
       nullptr,
       [](const JsonReader& json, SuiteRate& rate) {
         if (rate.fewer != Nanos{}) read_rate(json.at("fewer_ops"));
-        if (!(rate.host_ops_per_s >= 0)) json.fail("impossible figures");
+        if (!(rate.host_ops_per_s >= 0 && rate.busy_w >= 0 && rate.idle_w >= 0))
+          json.fail("impossible figures");
       }};
   return kRate;
 }

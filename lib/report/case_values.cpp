@@ -110,6 +110,8 @@ const ComparedInfo& info(Compared metric) {
       {Compared::efficiency, "efficiency", "1", true, 0.0005, "speedup / ideal_speedup, by round"},
       {Compared::imbalance, "imbalance", "1", false, 0.0005,
        "longest / mean busy time of the devices, by sample; 1 is perfect"},
+      {Compared::energy, "energy", "J", false, 0,
+       "energy of a run by the devices that it uses, by part of its block"},
   };
   return table[static_cast<std::size_t>(metric)];
 }
@@ -118,6 +120,8 @@ std::vector<double> case_values(const RunRecord& run, Compared metric) {
   std::vector<double> values;
   if (metric == Compared::time) {
     for (const Nanos t : run.samples) values.push_back(as_double(t));
+  } else if (metric == Compared::energy) {
+    if (run.energy && run.energy->joules) values = run.energy->parts;
   } else {
     values = metric == Compared::speedup      ? speedups(run)
              : metric == Compared::efficiency ? efficiencies(run)
@@ -134,6 +138,7 @@ std::vector<double> case_values(const RunRecord& run, Compared metric) {
 std::optional<double> case_figure(const RunRecord& run, Compared metric) {
   std::vector<double> values = case_values(run, metric);
   if (values.empty()) return std::nullopt;
+  if (metric == Compared::energy) return run.energy->joules;
   if (values.size() == 1 || run.per_device.size() == 1 ||
       (metric != Compared::speedup && metric != Compared::efficiency))
     return median(std::move(values));
@@ -183,7 +188,8 @@ std::vector<CaseValues> collect_cases(std::span<const Report> reports,
       }
       if (!trouble_of(run).empty()) continue;
       for (const Compared metric : kAllCompared) {
-        const bool least = rounds == RoundValue::minimum && metric != Compared::imbalance;
+        const bool least = rounds == RoundValue::minimum && metric != Compared::imbalance &&
+                           metric != Compared::energy;
         std::vector<double>& values = mine.values[static_cast<std::size_t>(metric)];
         std::vector<double> own = case_values(least ? least_of(run) : run, metric);
         if (own.empty()) continue;

@@ -12,9 +12,9 @@
 
 namespace mgpu {
 
-enum class Compared { time, speedup, efficiency, imbalance };
+enum class Compared { time, speedup, efficiency, imbalance, energy };
 inline constexpr std::array kAllCompared = {Compared::time, Compared::speedup, Compared::efficiency,
-                                            Compared::imbalance};
+                                            Compared::imbalance, Compared::energy};
 
 struct ComparedInfo {
   Compared metric;
@@ -30,6 +30,7 @@ const ComparedInfo& info(Compared metric);
 //   time        ns
 //   speedup     time of the fastest single device in that round / time; 1 for one device
 //   efficiency  speedup / ideal_speedup of that round
+//   energy      of a run, in J, in each part of the block that measured it
 //   imbalance   longest / mean busy time; 1 is perfect. imbalance_percent, (this - 1) * 100, has no
 //               ratio at 0
 // An older file without single-device samples gives its one value. Empty if undefined.

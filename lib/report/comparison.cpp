@@ -116,6 +116,10 @@ ComparisonRow make_row(const CaseValues& base, const CaseValues& fresh, Compared
                all.options.judged.end();
   row.floor =
       all.options.floor ? all.floor : floor_of(*base.run, *fresh.run, all.floor, all.interleaved);
+  // Blocks of one program differ by up to this much.
+  constexpr double kEnergyFloor = 0.03;
+  if (metric == Compared::energy && !all.options.floor)
+    row.floor = std::max(row.floor, kEnergyFloor);
   row.base.values = base.values[static_cast<std::size_t>(metric)];
   row.fresh.values = fresh.values[static_cast<std::size_t>(metric)];
   const auto take_warnings = [&](const std::string& side, const CaseValues& values) {

@@ -35,6 +35,8 @@ std::string figure(Compared metric, const ComparedSide& side) {
       return fmt::format("{:.1f} %", side.figure * 100);
     case Compared::imbalance:
       return fmt::format("{:.1f} %", (side.figure - 1) * 100);
+    case Compared::energy:
+      return fmt::format("{:.3g} J", side.figure);
   }
   return "";
 }

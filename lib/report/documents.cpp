@@ -319,7 +319,9 @@ const Description<Candidate>& description<Candidate>() {
   using C = Candidate;
   static const Description<C> kCandidate{
       {computed<[](const C& of) { return of.strategy->name; }>("strategy"),
-       field<&C::devices>("devices", "how many"), field<&C::predicted>("predicted_ns")}};
+       field<&C::devices>("devices", "how many"), field<&C::predicted>("predicted_ns"),
+       field<&C::joules>("energy_j", "predicted; absent: the power of a device is not known")
+           .if_any()}};
   return kCandidate;
 }
 

@@ -49,6 +49,7 @@ RunRecord without_figures(const RunRecord& run) {
   bare.timeline = {};
   bare.telemetry.clear();
   bare.telemetry_points.clear();
+  bare.energy.reset();
   return bare;
 }
 
@@ -78,6 +79,14 @@ bool lacks_timelines(const Report& report) {
 
 bool is_links(const Report& report) {
   return !report.paths.empty() || (!report.runs.empty() && report.runs.front().link);
+}
+
+std::optional<double> EnergyRecord::power() const {
+  return joules && run > Nanos{} ? std::optional(*joules / seconds(run)) : std::nullopt;
+}
+
+std::optional<double> EnergyRecord::edp() const {
+  return joules ? std::optional(*joules * seconds(run)) : std::nullopt;
 }
 
 }  // namespace mgpu

@@ -24,6 +24,7 @@
 #include "lib/profile/chain.hpp"
 #include "lib/profile/clock_map.hpp"
 #include "lib/profile/cluster_record.hpp"
+#include "lib/profile/energy.hpp"
 #include "lib/profile/metrics.hpp"
 #include "lib/profile/telemetry.hpp"
 #include "lib/profile/timeline.hpp"
@@ -226,6 +227,25 @@ struct LinkPath {
   PeerPath path = PeerPath::staged;
 };
 
+// Energy of one run of a case, measured in a block of its own.
+struct EnergyRecord {
+  std::optional<double> joules;  // of the devices that it used; none: see `reason`
+  double half_width = 0;         // of the 95 % interval, in J
+  std::vector<double> parts;     // the same in each of 8 parts of the block
+  // Of all devices of the set, of which those that it does not use idle; of the host's packages.
+  std::optional<double> all_devices, host;
+  std::optional<double> per_unit;  // per unit of the case's rate
+  std::optional<double> gain;      // energy of the fastest device alone / that of the case
+  std::size_t runs = 0;
+  Nanos window{};  // from the first run to the last
+  Nanos run{};     // mean time of one
+  std::vector<EnergyFigures> counters;
+  std::string reason;
+
+  std::optional<double> power() const;  // in W, while a run is under way
+  std::optional<double> edp() const;    // energy x time, in J s
+};
+
 struct RunRecord {
   std::string suite;
   std::string size_name;  // the parameter that is the size; empty: not recorded
@@ -273,6 +293,7 @@ struct RunRecord {
   // Figures of the host and the given devices; empty: nothing was read.
   std::vector<TelemetryFigures> telemetry;
   std::vector<TelemetryPoint> telemetry_points;  // readings of sample_index
+  std::optional<EnergyRecord> energy;            // none: not asked for
 };
 
 // Returns the number of devices requested for the case: more than it has if some had failed before

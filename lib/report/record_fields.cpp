@@ -917,6 +917,7 @@ const Description<RunRecord>& description<RunRecord>() {
                                     "readings during all samples; null: nothing was read")
            .null_unless([](const RunRecord&, bool zero) { return !zero; })
            .only_if(is_split),
+       field<&RunRecord::energy>("energy", "absent: --energy was not given").if_any(),
        kTimeline.only_if(is_split)},
       "",
       "run",

@@ -82,6 +82,10 @@ const Description<Timeline>& description<Timeline>();
 template <>
 const Description<TelemetryFigures>& description<TelemetryFigures>();
 template <>
+const Description<EnergyFigures>& description<EnergyFigures>();
+template <>
+const Description<EnergyRecord>& description<EnergyRecord>();
+template <>
 const Description<Summary>& description<Summary>();
 template <>
 const Description<ClockMap>& description<ClockMap>();

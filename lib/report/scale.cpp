@@ -33,6 +33,18 @@ Scale time_scale(double smallest_ns) {
   return {1 / unit->ns, unit->name, unit->ns == 1 ? 0 : decimals_for(smallest_ns / unit->ns)};
 }
 
+Scale energy_scale(double smallest_j) {
+  struct Unit {
+    double joules;
+    const char* name;
+  };
+  static constexpr std::array<Unit, 5> units = {
+      {{1, "J"}, {1e-3, "mJ"}, {1e-6, "uJ"}, {1e-9, "nJ"}, {1e-12, "pJ"}}};
+  const auto unit = std::find_if(units.begin(), units.end() - 1,
+                                 [&](const Unit& u) { return smallest_j >= u.joules; });
+  return {1 / unit->joules, unit->name, decimals_for(smallest_j / unit->joules)};
+}
+
 Scale rate_scale(double smallest, double largest) {
   struct Unit {
     double value;

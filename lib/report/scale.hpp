@@ -16,6 +16,7 @@ struct Scale {
 
 // Returns the unit for the smallest value, with three significant digits if four decimals suffice.
 Scale time_scale(double smallest_ns);
+Scale energy_scale(double smallest_j);
 // Returns decimals for the smallest value and the unit for the largest.
 Scale rate_scale(double smallest, double largest);
 

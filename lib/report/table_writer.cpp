@@ -27,7 +27,7 @@ constexpr const char* kBest = "\x1b[1;32m";
 constexpr const char* kNotOk = "\x1b[31m";
 
 struct GroupScales {
-  Scale time, rate;
+  Scale time, rate, energy, per_unit;
   std::string rate_unit;
   std::size_t half_width = 0;    // width of the longest half interval of a time
   std::size_t spread_width = 0;  // width of the longest spread of a time
@@ -60,8 +60,13 @@ std::string spread_of(const RunRecord& run, const GroupScales& scales) {
                      scales.time.format(static_cast<double>(time.ci95_high.count())));
 }
 
+double least_known(double least, const std::optional<double>& value) {
+  if (!value || *value <= 0) return least;
+  return least > 0 ? std::min(least, *value) : *value;
+}
+
 GroupScales scales_of(const RunGroup& group) {
-  double fastest = 0, slowest_rate = 0, best_rate = 0;
+  double fastest = 0, slowest_rate = 0, best_rate = 0, least_energy = 0, least_per_unit = 0;
   GroupScales scales;
   for (const RunRecord* run : group.runs) {
     if (run->status != Status::ok) continue;
@@ -70,10 +75,19 @@ GroupScales scales_of(const RunGroup& group) {
     if (run->rate > 0)
       slowest_rate = slowest_rate > 0 ? std::min(slowest_rate, run->rate) : run->rate;
     best_rate = std::max(best_rate, run->rate);
+    if (run->energy) {
+      least_energy = least_known(least_energy, run->energy->joules);
+      least_per_unit = least_known(least_per_unit, run->energy->per_unit);
+    }
     if (scales.rate_unit.empty()) scales.rate_unit = run->rate_unit;
   }
   if (fastest > 0) scales.time = time_scale(fastest);
   if (best_rate > 0) scales.rate = rate_scale(slowest_rate, best_rate);
+  if (least_energy > 0) scales.energy = energy_scale(least_energy);
+  if (least_per_unit > 0) {
+    scales.per_unit = energy_scale(least_per_unit);
+    scales.per_unit.prefix += "/" + scales.rate_unit.substr(0, scales.rate_unit.rfind("/s"));
+  }
   for (const RunRecord* run : group.runs)
     if (run->status == Status::ok && run->time.n >= 2 && has_half(run->time))
       scales.half_width = std::max(scales.half_width, half_of(*run, scales.time).size());
@@ -146,6 +160,13 @@ std::string time_cell(const RunRecord& run, const GroupScales& scales) {
          std::string(scales.spread_width - display_width(spread), ' ');
 }
 
+// Returns "3.91 +- 0.04": the energy with half of its 95 % interval.
+std::string energy_cell(const RunRecord& run, const GroupScales& scales) {
+  if (!run.energy || !run.energy->joules) return "-";
+  return scales.energy.format(*run.energy->joules) + " \u00b1 " +
+         scales.energy.format(run.energy->half_width);
+}
+
 // Returns the gain or efficiency, with a mark if it is above that of a perfect split.
 std::string marked(const RunRecord& run, std::string cell, bool simulated) {
   return simulated || why_above_ideal(run).empty() ? cell : cell + " !";
@@ -178,6 +199,31 @@ std::vector<RunColumn> run_columns(const GroupScales& in, bool simulated) {
       {{"held back by", "", false, 0},
        12,
        [](Run run, Scales) { return what_if_word(run.bottleneck.name); }},
+      {{"energy", in.energy.prefix, true, 90},
+       12,
+       [](Run run, Scales scales) { return energy_cell(run, scales); }},
+      {{"per unit", in.per_unit.prefix, true, 80},
+       8,
+       [](Run run, Scales scales) {
+         return run.energy && run.energy->per_unit ? scales.per_unit.format(*run.energy->per_unit)
+                                                   : "-";
+       }},
+      {{"power", "W", true, 70},
+       5,
+       [](Run run, Scales) {
+         return number_cell(run.energy ? run.energy->power() : std::nullopt, 0);
+       }},
+      {{"energy gain", "x", true, 85},
+       11,
+       [](Run run, Scales) {
+         return number_cell(run.energy ? run.energy->gain : std::nullopt, 2);
+       }},
+      {{"edp", "J s", true, 3},
+       8,
+       [](Run run, Scales) {
+         const auto edp = run.energy ? run.energy->edp() : std::nullopt;
+         return edp ? fmt::format("{:.3g}", *edp) : "-";
+       }},
       {{"balance", "%", true, 60}, 7, metric(&Metrics::balance, 1, 100)},
       {{"predicted", in.time.prefix, true, 50},
        9,
@@ -235,6 +281,8 @@ RunLayout layout_of(const Report& report, const std::vector<RunGroup>& groups,
     return std::any_of(report.runs.begin(), report.runs.end(),
                        [&](const RunRecord& run) { return (run.metrics.*value).has_value(); });
   };
+  const bool has_energy = std::any_of(report.runs.begin(), report.runs.end(),
+                                      [](const RunRecord& run) { return run.energy.has_value(); });
   std::vector<RunColumn> columns = run_columns({}, simulated);
   const auto chosen = [&](const std::string& name) {
     return std::find(style.columns.begin(), style.columns.end(), name) != style.columns.end();
@@ -242,7 +290,10 @@ RunLayout layout_of(const Report& report, const std::vector<RunGroup>& groups,
   std::erase_if(columns, [&](const RunColumn& column) {
     const std::string name = name_of(column);
     if (!style.columns.empty()) return !chosen(name) || (simulated && name == "verified");
-    return name == "verified" || (name == "exchange" && !any(&Metrics::exchange_share)) ||
+    const bool of_energy =
+        name.starts_with("energy") || name == "per-unit" || name == "power" || name == "edp";
+    return name == "verified" || name == "edp" || (of_energy && !has_energy) ||
+           (name == "exchange" && !any(&Metrics::exchange_share)) ||
            (name == "filling" && !any(&Metrics::filling_share));
   });
   const auto room = [&] {
@@ -501,6 +552,10 @@ std::string below_run_tables(const Report& report, const TableStyle& style) {
   std::string out;
   if (const std::string verified = verification_of(report, groups); !verified.empty())
     out += wrapped(verified, style);
+  if (std::any_of(report.runs.begin(), report.runs.end(),
+                  [](const RunRecord& run) { return run.energy && run.energy->joules; }))
+    out += wrapped(
+        "Energy is that of the devices' own sensors, whose systematic error is up to 5 %.", style);
   std::vector<std::string> hidden = layout_of(report, groups, style).hidden,
                            in_order = run_column_names();
   std::erase_if(in_order, [&](const std::string& name) {

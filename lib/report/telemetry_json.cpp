@@ -28,13 +28,6 @@ const Description<TelemetryFigures>& description<TelemetryFigures>() {
 "hardware slowdown", "sync boost"]}})"),
        field<&Of::throttled_samples>("throttled_samples",
                                      "number of samples in which a reading said so"),
-       field<&Of::energy_j>("energy_j",
-                            "of a sample of 1 s or more on average, by the counter "
-                            "interpolated at its ends"),
-       field<&Of::energy_reason>("energy_reason",
-                                 "why energy_j is null although the counter was read; absent: "
-                                 "it was not, or it is not null")
-           .if_any(),
        many<Of>(
            [](const Field<Of>&, const Of& of, JsonValue& object) {
              for (const GaugeInfo& gauge : kGaugeTable)

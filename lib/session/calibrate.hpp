@@ -48,6 +48,12 @@ std::vector<SuiteCalibration> calibrate_suites(Backend& backend, std::span<const
                                                std::vector<std::string>& warnings,
                                                const StepNotice& begins = {});
 
+// Measures and caches the power of each device with each suite whose rate is cached, unless it is
+// known. Blocks: 8 s per device and suite. Failures add to `warnings`.
+void calibrate_power(Backend& backend, std::span<const Device> devices,
+                     std::span<const SuiteInfo> suites, const CalibrationStore& store,
+                     std::vector<std::string>& warnings, const StepNotice& begins = {});
+
 // Adds to `rates` the rate of the problem's suite with its options (work_of) at the reference size,
 // for devices that have none: measured, and cached. A failure adds to `warnings`, but no rate.
 // Blocks: seconds for each device that is measured.

@@ -12,6 +12,7 @@
 #include "lib/exec/executor.hpp"
 #include "lib/predict/predictor.hpp"
 #include "lib/predict/suite_rates.hpp"
+#include "lib/session/energy_block.hpp"
 #include "lib/session/observer.hpp"
 #include "lib/session/options.hpp"
 #include "lib/session/verification.hpp"
@@ -86,6 +87,9 @@ struct Case {
   std::vector<Fault> faults;
   VerifyRecord verify;
   bool last_checked = false;  // the last sample counts in VerifyRecord::checked
+  // None: not measured, for the reason if it was asked for.
+  std::optional<EnergyBlock> energy;
+  std::string energy_reason;
   // Digests of its results, and the number of samples with each.
   std::map<std::string, std::size_t> digests;
 

@@ -193,6 +193,12 @@ void Group::predict() {
 
 void Group::predict(Case& the_case) {
   const Nanos begin = given_.backend.now();
+  auto& estimates = the_case.prediction.estimates.devices;
+  for (std::size_t n = 0; n < estimates.size() && !power_.empty(); ++n) {
+    const Power& power = power_[the_case.devices[n]];
+    estimates[n].idle_w = power.idle_w;
+    estimates[n].busy_w = power.busy_w;
+  }
   predictor_.choose(the_case.prediction, the_case.strategy());
   if (the_case.prediction.chosen) the_case.choosing = given_.backend.now() - begin;
   predictor_.predict(the_case.prediction, the_case.strategy(), the_case.history);
@@ -267,14 +273,10 @@ Nanos Group::time_limit_of(const Case& the_case) const {
   return std::max(least, from_seconds(kPatience * seconds(expected->makespan)));
 }
 
-// Takes a sample, limited to `most_rounds` iterations: it has a result only if these are all.
-void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) {
-  connect_those_left();
-  shrink_cases();  // devices may have failed since
-  if (the_case.closed) return;
-  std::vector<std::size_t> devices = the_case.devices;
+// Returns the request of a sample without its source and what its devices exchange.
+SampleRequest Group::request_of(Case& the_case, std::uint32_t most_rounds) {
   SampleRequest request;
-  for (const std::size_t i : devices) request.participants.push_back(participant(i));
+  for (const std::size_t i : the_case.devices) request.participants.push_back(participant(i));
   SetEstimates& estimates = the_case.prediction.estimates;
   if (estimates.devices.empty())
     estimates = predictor_.estimate(the_case.devices);  // the warm-up comes before the probes
@@ -285,6 +287,16 @@ void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) 
   request.most_rounds = most_rounds;
   request.merges = given_.workload.shape().rounds <= most_rounds;
   request.stop = [&] { return given_.observer.stop_requested(); };
+  return request;
+}
+
+// Takes a sample, limited to `most_rounds` iterations: it has a result only if these are all.
+void Group::take_sample(Case& the_case, bool counts, std::uint32_t most_rounds) {
+  connect_those_left();
+  shrink_cases();  // devices may have failed since
+  if (the_case.closed) return;
+  std::vector<std::size_t> devices = the_case.devices;
+  SampleRequest request = request_of(the_case, most_rounds);
   if (given_.options.live_every && request.merges) {
     request.live_every = *given_.options.live_every;
     request.live = [&, before = LiveSample{}](const LiveSample& now) mutable {

@@ -1,6 +1,7 @@
 // The run of a group; used only by lib/session/group_run.cpp.
 #pragma once
 
+#include <map>
 #include <span>
 #include <string>
 #include <vector>
@@ -32,6 +33,7 @@ class Group {
     warm_up(true);
     phase_ = Phase::probe;
     probe();
+    measure_power();
     predict();
     phase_ = Phase::warm_up;
     warm_up(false);
@@ -41,12 +43,16 @@ class Group {
     phase_ = Phase::sample;
     sample_interleaved();
     agree_on_digests();
+    measure_energy();
     finish();
     return std::move(result_);
   }
 
  private:
   enum class Phase { set_up, warm_up, probe, sample };
+  struct Power {
+    double idle_w = 0, busy_w = 0;
+  };
   static const char* to_string(Phase phase);  // name of the phase in faults
 
   void prepare();
@@ -89,6 +95,7 @@ class Group {
   }
   Participant participant(std::size_t index);
   Nanos time_limit_of(const Case& the_case) const;
+  SampleRequest request_of(Case& the_case, std::uint32_t most_rounds);
   void execute_uncounted(Case& the_case);
   void take_sample(Case& the_case, bool counts, std::uint32_t most_rounds = ~std::uint32_t{0});
   void report_live(const Case& the_case, std::span<const std::size_t> devices, bool counts,
@@ -108,6 +115,11 @@ class Group {
   void close_failed(Case& the_case, const std::string& reason);
   bool stopped();
   void agree_on_digests();
+  void measure_power();
+  void measure_energy();
+  void measure_energy(Case& the_case);
+  std::optional<TimeWindow> execute_for_energy(Case& the_case);
+  bool sleep(Nanos time);
   void finish();
   void end_measurement(std::size_t index);
   std::size_t fewest_samples() const;
@@ -122,7 +134,9 @@ class Group {
   CaseJournal journal_{given_, result_};
   IdleTracker idle_tracker_{given_.devices.size()};
   Predictor predictor_ = make_predictor();
-  Phase phase_ = Phase::set_up;  // recorded in faults
+  std::vector<IdlePower> idle_;         // of each counter of energy; empty: not measured yet
+  std::map<std::size_t, Power> power_;  // by device; empty: not measured
+  Phase phase_ = Phase::set_up;         // recorded in faults
   bool said_not_computed_again_ = false;
 };
 

@@ -73,6 +73,8 @@ struct SessionOptions {
   std::optional<Nanos> time_limit;  // limit of the session: cases not begun by then are skipped
   std::optional<Nanos> live_every;  // interval of live metrics; none: there are none
   std::optional<TelemetryPlaces> telemetry;  // none: turned off
+  bool energy = false;                       // each case is also executed to measure its energy
+  Objective objective = Objective::time;     // of the strategy auto
   // Estimates of the devices that strategies are given instead of measured ones; none: devices are
   // probed. `fits` and `pipeline` are the smaller of these and the workload's; 0: the workload's.
   std::optional<SetEstimates> given_estimates;

@@ -1,5 +1,7 @@
 #include "lib/session/planning.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <utility>
 
@@ -143,7 +145,19 @@ std::vector<PlannedCase> plan_problem(Backend& backend, const SessionOptions& op
           exchange_estimate(exchanged, links,
                             std::any_of(options.handicaps.begin(), options.handicaps.end(),
                                         [](const Handicap& h) { return h.stalls(); })));
-    const SetEstimates estimates = predictor.estimate_from_calibration();
+    SetEstimates estimates = predictor.estimate_from_calibration();
+    for (std::size_t i = 0; i < open.size() && options.objective != Objective::time; ++i) {
+      const SuiteRate& rate = *rate_of(options, work, options.devices[i]);
+      if (rate.busy_w <= 0)
+        throw Error(
+            ErrorKind::usage,
+            fmt::format("plan: --objective: the power of {} has not been measured on device "
+                        "{}; run first: mgpu-bench calibrate {} --energy",
+                        work_in_words(problem), options.devices[i].id, problem.suite->name));
+      estimates.devices[i].idle_w = rate.idle_w;
+      estimates.devices[i].busy_w = rate.busy_w;
+    }
+    predictor.set_objective(options.objective);
     planned.push_back(plan_case(predictor.request(estimates), workload->shape().unit));
   }
   return planned;

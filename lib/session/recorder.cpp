@@ -160,7 +160,55 @@ class Recorder {
     if (!the_case.samples.empty()) measured(run, the_case, set);
     add_faults(run, the_case);
     note_unable(run, the_case);
+    if (given_.options.energy && the_case.status == Status::ok) add_energy(run, the_case, set);
     return run;
+  }
+
+  // Returns the sum over the devices' counters, a shared one once; none if one is not known.
+  std::optional<double> energy_of(const EnergyBlock& block, std::span<const std::size_t> devices,
+                                  EnergyRecord* into = nullptr) const {
+    double sum = 0;
+    bool host = false;
+    for (const std::size_t i : devices) {
+      const bool cpu = given_.devices[i].facts.is_cpu();
+      if (cpu && std::exchange(host, true)) continue;
+      const EnergyFigures& figures = block.counters[cpu ? 0 : i + 1];
+      if (!figures.joules) return std::nullopt;
+      sum += *figures.joules;
+      if (into == nullptr) continue;
+      into->half_width += figures.half_width;
+      into->runs = figures.runs;
+      into->run = figures.run;
+      into->parts.resize(figures.parts.size());
+      for (std::size_t k = 0; k < figures.parts.size(); ++k) into->parts[k] += figures.parts[k];
+    }
+    return sum;
+  }
+
+  void add_energy(RunRecord& run, const Case& the_case, std::span<const std::size_t> set) const {
+    EnergyRecord& energy = run.energy.emplace();
+    energy.reason = the_case.energy_reason;
+    if (!the_case.energy) {
+      run.warnings.push_back("energy is not known: " + energy.reason);
+      return;
+    }
+    const EnergyBlock& block = *the_case.energy;
+    // Of the devices of `auto`, only those of its plan are used.
+    std::vector<std::size_t> used;
+    const auto& chosen = the_case.prediction.chosen;
+    for (std::size_t n = 0; n < the_case.devices.size(); ++n)
+      if (!chosen || chosen->uses[n]) used.push_back(the_case.devices[n]);
+    energy.joules = energy_of(block, used, &energy);
+    energy.all_devices = energy_of(block, set);
+    energy.host = block.counters.front().joules;
+    if (energy.joules && given_.shape.ops > 0) energy.per_unit = *energy.joules / given_.shape.ops;
+    const Case& alone = fastest_alone(in_set(given_.devices));
+    if (energy.joules && alone.energy)
+      if (const auto joules = energy_of(*alone.energy, alone.devices))
+        energy.gain = *joules / *energy.joules;
+    energy.window = block.window.end - block.window.begin;
+    energy.counters = block.counters;
+    add_energy_warnings(run, block.window, tracks_);
   }
 
   void setup(RunRecord& run, std::span<const std::size_t> set) const {

@@ -123,6 +123,30 @@ void add_telemetry(RunRecord& run, std::span<const TimeWindow> samples,
   }
 }
 
+void add_energy_warnings(RunRecord& run, const TimeWindow& block,
+                         std::span<const TelemetryTrack> tracks) {
+  constexpr double kDisagree = 0.05, kWarmer = 3;  // degrees
+  const auto used = [&](const std::string& of) {
+    return std::find(run.devices.begin(), run.devices.end(), of) != run.devices.end();
+  };
+  for (const EnergyFigures& one : run.energy->counters)
+    if (used(one.of) && one.joules && one.by_power &&
+        std::abs(*one.by_power - *one.joules) > kDisagree * *one.joules)
+      run.warnings.push_back(
+          fmt::format("{}: energy is {:.3g} J by its counter and {:.3g} J by its power", one.of,
+                      *one.joules, *one.by_power));
+  for (const TelemetryTrack& track : tracks) {
+    if (!used(track.of)) continue;
+    const TelemetryFigures figures = summarise_telemetry(track, {&block, 1}, Nanos{});
+    const auto& temperature = figures[Gauge::temperature];
+    if (temperature && temperature->max - temperature->min >= kWarmer)
+      run.warnings.push_back(track.of + ": its temperature changed while energy was measured");
+    if (throttling_begun(track, block) != nullptr)
+      run.warnings.push_back(track.of +
+                             ": its clocks began to be held down while energy was measured");
+  }
+}
+
 void add_state_warnings(RunRecord& run, std::span<const Device> devices,
                         std::span<const DeviceState> before, std::span<const DeviceState> after) {
   for (std::size_t i = 0; i < devices.size(); ++i) {

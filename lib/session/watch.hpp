@@ -48,6 +48,11 @@ std::optional<std::string> other_load(std::span<const TelemetryTrack> tracks, bo
 // Returns the same words if others used more than that share of the cores.
 std::optional<std::string> other_load_above(std::span<const TelemetryTrack> tracks, double most);
 
+// Adds warnings on what makes the case's energy doubtful: the counter and the power disagree, or a
+// device became warmer or was held down in its block.
+void add_energy_warnings(RunRecord& run, const TimeWindow& block,
+                         std::span<const TelemetryTrack> tracks);
+
 // Fills in a case's figures, those of the sample shown, and warnings on throttled clocks and other
 // load. `samples` in the order of the record's; `cpus`: it ran on CPUs alone.
 void add_telemetry(RunRecord& run, std::span<const TimeWindow> samples,

@@ -537,6 +537,22 @@ class Page(Scripts):
                          f'188.6{NB}!</span>')
         self.holds(page, f"Speed-up and efficiency are 188.6{NB}% of what is possible")
 
+    def test_energy_is_in_the_page_and_drawn_against_time(self):
+        document = json.loads(GOLDEN.read_text())
+        for k, run in enumerate(document["runs"]):
+            run["energy"] = {"energy_j": 3 + k, "half_width_j": 0.25, "gain": 0.75}
+        file = self.folder / "energy.json"
+        file.write_text(json.dumps(document))
+        page = self.page(file).read_text()
+        self.holds(page, "energy, J")
+        self.holds(page, 'data-label="energy, J" data-key="3">3<small>± 0.25</small></td>')
+        self.assertNotIn("energy, J", self.page(GOLDEN).read_text())
+        self.good("plot.py", file, "-o", self.folder, "--kind", "energy", "--format", "svg", module="matplotlib")
+        picture = (self.folder / "energy-merkle-leaves100000-resident.svg").read_text()
+        for words in ("Time and energy: merkle leaves=100000, resident", "energy of a run, J",
+                      "Pareto front: none is faster with less energy"):
+            self.holds(picture, f"<!-- {words} -->")
+
     def test_the_page_of_a_campaign_says_what_it_has_and_what_is_missing(self):
         folder = self.folder / "campaign"
         folder.mkdir()

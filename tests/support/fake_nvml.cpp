@@ -1,5 +1,7 @@
 // A library with the few functions of NVIDIA's management library that lib/opencl/nvml.cpp calls:
-// one GPU that reports everything, and one part of it, which reports only memory.
+// one GPU that reports everything, one part of it, which reports only memory, and another GPU of
+// half its power. Counters of energy advance every 20 ms.
+#include <chrono>
 #include <cstring>
 
 extern "C" {
@@ -12,8 +14,9 @@ struct FakeUtilisation {
 };
 using Handle = void*;
 
-static int gpu, part;
-static unsigned long long energy;
+static int gpu, part, other;
+
+static unsigned milliwatts_of(Handle handle) { return handle == &other ? 172'800 : 345'600; }
 
 static constexpr int kInvalidArgument = 2, kNotSupported = 3, kNotFound = 6, kInsufficientSize = 7;
 
@@ -21,8 +24,9 @@ int nvmlInit_v2() { return 0; }
 int nvmlShutdown() { return 0; }
 
 int nvmlDeviceGetHandleByPciBusId_v2(const char* pci, Handle* handle) {
-  if (std::strcmp(pci, "0000:1a:00.0") != 0) return kNotFound;
-  *handle = &gpu;
+  const bool second = std::strcmp(pci, "0000:1c:00.0") == 0;
+  if (!second && std::strcmp(pci, "0000:1a:00.0") != 0) return kNotFound;
+  *handle = second ? &other : &gpu;
   return 0;
 }
 
@@ -51,15 +55,31 @@ int nvmlDeviceGetClockInfo(Handle handle, int which, unsigned* mhz) {
   return tell(handle, mhz, which == 1 ? 1980 : 3201);
 }
 int nvmlDeviceGetPowerUsage(Handle handle, unsigned* milliwatts) {
-  return tell(handle, milliwatts, 345'600);
+  return tell(handle, milliwatts, milliwatts_of(handle));
 }
 int nvmlDeviceGetTemperature(Handle handle, int sensor, unsigned* celsius) {
   return sensor == 0 ? tell(handle, celsius, 61) : 2;
 }
 
 int nvmlDeviceGetTotalEnergyConsumption(Handle handle, unsigned long long* millijoules) {
-  *millijoules = energy += 500;
+  const auto steps =
+      std::chrono::steady_clock::now().time_since_epoch() / std::chrono::milliseconds(20);
+  *millijoules = static_cast<unsigned long long>(steps) * milliwatts_of(handle) / 50;
   return handle == &part ? kNotSupported : 0;
+}
+
+struct FakeField {
+  unsigned field, scope;
+  long long at, latency;
+  int type, result;
+  unsigned long long value;
+};
+int nvmlDeviceGetFieldValues(Handle handle, int count, FakeField* fields) {
+  if (handle == &part || count != 1 || fields->field != 186) return kNotSupported;
+  fields->type = 1;
+  fields->result = 0;
+  fields->value = milliwatts_of(handle);
+  return 0;
 }
 
 int nvmlDeviceGetUtilizationRates(Handle handle, FakeUtilisation* utilisation) {

@@ -55,7 +55,6 @@ inline void add_sample_telemetry(RunRecord& run) {
   gpu.readings = 20;
   gpu.gauges[static_cast<std::size_t>(Gauge::clock)] = GaugeFigures{1755, 1900.5, 1980};
   gpu.gauges[static_cast<std::size_t>(Gauge::power)] = GaugeFigures{120, 512.5, 700};
-  gpu.energy_reason = kTooShortForEnergy;
   gpu.throttle = throttle::power_cap;
   gpu.throttled_samples = 3;
   run.telemetry = {host, gpu};

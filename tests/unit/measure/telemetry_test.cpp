@@ -103,6 +103,7 @@ class CountingSource final : public TelemetrySource {
     while (held_) std::this_thread::yield();
     return reading;
   }
+  TelemetryReading read_energy(Nanos elapsed) override { return read(elapsed); }
 
  private:
   std::atomic<int>& looks_;
@@ -299,12 +300,12 @@ TEST_CASE("of the sensors of i915 those of the card are read, whatever their ord
   }
 }
 
-TEST_CASE("NVML tells clocks, power, energy, temperature, throttling, and who else is there") {
+TEST_CASE("NVML tells clocks, power, temperature, throttling, and who else is there") {
   REQUIRE(fake_nvml());
   const auto source =
       make_nvml_source(*fake_nvml(), fake_nvml()->find(watched_gpu("0:0", "0000:1a:00.0")));
-  const TelemetryReading first = source->read(Nanos{}),
-                         second = source->read(std::chrono::milliseconds(50));
+  source->read(Nanos{});
+  const TelemetryReading second = source->read(std::chrono::milliseconds(50));
   CHECK(second[Gauge::clock] == 1980);
   CHECK(second[Gauge::memory_clock] == 3201);
   CHECK(second[Gauge::power] == doctest::Approx(345.6));
@@ -314,7 +315,6 @@ TEST_CASE("NVML tells clocks, power, energy, temperature, throttling, and who el
   CHECK(second[Gauge::other_processes] == 2);
   CHECK(second[Gauge::pcie_generation] == 1);
   CHECK(second[Gauge::pcie_width] == 8);
-  CHECK(second.energy_j - first.energy_j == doctest::Approx(0.5));
   CHECK(second.throttle == (throttle::power_cap | throttle::thermal));
 
   Device part = watched_gpu("0:1", std::nullopt);
@@ -357,6 +357,44 @@ TEST_CASE("settings of CPUs are those of cpufreq, of GPUs without NVML those in 
   CHECK(state[Setting::pcie_width_max] == SettingValue(16.0));
   CHECK(state[Setting::power_limit] == SettingValue(300.0));
   CHECK(read_device_state(watched_gpu("0:0", std::nullopt), places) == DeviceState{});
+}
+
+TEST_CASE(
+    "counters of energy are NVML's, hwmon's, of gpu_metrics and of RAPL; others have a reason") {
+  FakeMachine machine;
+  Device part = watched_gpu("0:3", std::nullopt), cpu = watched_gpu("1:0", std::nullopt);
+  part.uuid = "8912fe00-0000-0000-0000-000000000001";
+  cpu.type = DeviceType::cpu;
+  machine.gpu(1, "0000:04:00.0", {{"hwmon/hwmon6/energy1_input", "3000000"}});
+  const std::vector<Device> devices{watched_gpu("0:0", "0000:1a:00.0"),
+                                    watched_gpu("0:1", "0000:03:00.0"),
+                                    watched_gpu("0:2", "0000:04:00.0"), part, cpu};
+  const auto find = [&] { return find_energy(devices, {machine.root(), &fake_nvml}); };
+  std::string metrics(32, '\0');
+  metrics[2] = 1, metrics[3] = 3, metrics[26] = 5;  // 5 J in units of 2^-16 J
+  auto found = find();
+  REQUIRE(found.size() == 6);
+  const TelemetryReading first = found[1].reader->read(Nanos{});
+  TelemetryReading later = first;
+  while (later.energy_j == first.energy_j) later = found[1].reader->read(Nanos{});
+  CHECK(std::remainder(later.energy_j - first.energy_j, 345.6 * 0.02) ==
+        doctest::Approx(0).epsilon(1e-3));
+  const TelemetryReading of_amd = found[2].reader->read(Nanos{});
+  CHECK(std::isnan(of_amd.energy_j));
+  CHECK(of_amd[Gauge::power] == doctest::Approx(210));
+  machine.put("sys/devices/pci0000:00/0000:03:00.0/gpu_metrics", metrics);
+  CHECK(found[2].reader->read(Nanos{}).energy_j == doctest::Approx(5));
+  CHECK(found[3].reader->read(Nanos{}).energy_j == doctest::Approx(3));
+  CHECK(found[4].reader == nullptr);
+  CHECK(found[4].reason.find("neither energy nor power") != std::string::npos);
+  CHECK(found[5].source == kHost);
+  found[0].reader->read(Nanos{});
+  machine.host(100, 300, 1'500'000);
+  CHECK(found[0].reader->read(Nanos{1}).energy_j == doctest::Approx(0.5));
+  fs::remove(machine.root() / "sys/class/powercap/intel-rapl:0/energy_uj");
+  found = find();
+  CHECK(found[0].reader == nullptr);
+  CHECK(found[0].reason.find("RAPL") != std::string::npos);
 }
 
 TEST_CASE("each device has a source or a reason why it has none") {
@@ -428,6 +466,7 @@ TEST_CASE("a source that throws ends the watching, and what was read before is k
       if (++looks == 3) throw std::runtime_error("no such file");
       return {};
     }
+    TelemetryReading read_energy(Nanos elapsed) override { return read(elapsed); }
     std::atomic<int>& looks;
   };
   std::atomic<int> looks = 0;

@@ -75,6 +75,25 @@ TEST_CASE("fewer devices are chosen where no more are predicted to be faster, ho
   CHECK(devices(std::chrono::microseconds(255)) == 1);
 }
 
+TEST_CASE("the objective decides between speed and power") {
+  SimulatedSet set = choice_set(2, 1'000'000);  // 1 s on one device, 0.5 s on both
+  const auto chosen = [&](Objective objective) {
+    set.request.objective = objective;
+    return chosen_for(set);
+  };
+  CHECK(chosen(Objective::energy).chosen.devices == 2);  // no power is known
+  for (DeviceEstimate& device : set.estimates) device.idle_w = 100;
+  set.estimates[0].busy_w = 500;
+  set.estimates[1].busy_w = 200;
+  const PlanChoice frugal = chosen(Objective::energy);
+  CHECK(frugal.uses == std::vector<bool>{false, true});
+  CHECK(frugal.chosen.joules == doctest::Approx(200));
+  const PlanChoice both = chosen(Objective::edp);  // 350 J x 0.5 s instead of 200 J x 1 s
+  CHECK(both.chosen.devices == 2);
+  CHECK(both.chosen.joules == doctest::Approx(350).epsilon(0.01));
+  CHECK(chosen(Objective::time).chosen.devices == 2);
+}
+
 TEST_CASE("what was chosen begins as it would have on its devices alone") {
   SimulatedSet set = choice_set(3, 900);
   set.estimates[1].items_per_s = 1;  // far too slow

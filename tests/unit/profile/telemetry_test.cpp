@@ -8,18 +8,17 @@ using namespace mgpu;
 
 namespace {
 
-TelemetryReading reading(std::int64_t at, double power, double energy, std::uint32_t throttle = 0) {
+TelemetryReading reading(std::int64_t at, double power, std::uint32_t throttle = 0) {
   TelemetryReading r;
   r.at = Nanos{at};
   r[Gauge::power] = power;
-  r.energy_j = energy;
   r.throttle = throttle;
   return r;
 }
 
 const TelemetryTrack track{"0:0",
-                           {reading(100, 10, 1), reading(200, 20, 2, throttle::thermal),
-                            reading(300, 30, 4, throttle::power_cap), reading(400, 40, 8)}};
+                           {reading(100, 10), reading(200, 20, throttle::thermal),
+                            reading(300, 30, throttle::power_cap), reading(400, 40)}};
 
 TimeWindow window(std::int64_t begin, std::int64_t end) { return {Nanos{begin}, Nanos{end}}; }
 
@@ -41,19 +40,6 @@ TEST_CASE("a long sample has the readings inside it, a short one the nearest, a 
   CHECK(readings_of_sample({"0:0", {}}, window(0, 100), Nanos{60}).empty());
 }
 
-TEST_CASE("energy is the counter's at the ends of samples that last a second") {
-  const auto s = [](double seconds) { return static_cast<std::int64_t>(seconds * 1e9); };
-  const TelemetryTrack seconds{"0:0",
-                               {reading(s(1), 10, 1), reading(s(2), 20, 2), reading(s(3), 30, 4),
-                                reading(s(4), 40, 8), reading(s(5), 40, 10)}};
-  const std::vector<TimeWindow> samples{window(s(1.5), s(3.5)), window(s(3.8), s(4)),
-                                        window(s(4), s(5))};
-  const TelemetryFigures figures = summarise_telemetry(seconds, samples, Nanos{s(0.1)});
-  REQUIRE(figures.energy_j);
-  CHECK(*figures.energy_j == doctest::Approx(((6 - 1.5) + (10 - 8)) / 2));  // without the short one
-  CHECK(figures.energy_reason.empty());
-}
-
 TEST_CASE("figures of a case weigh samples by length") {
   const std::vector<TimeWindow> samples{window(150, 350), window(380, 400)};  // readings 20, 30; 40
   const TelemetryFigures figures = summarise_telemetry(track, samples, Nanos{60});
@@ -63,22 +49,17 @@ TEST_CASE("figures of a case weigh samples by length") {
   CHECK(figures[Gauge::power]->max == 40);
   CHECK(figures[Gauge::power]->mean == doctest::Approx((25.0 * 200 + 40 * 20) / 220));
   CHECK_FALSE(figures[Gauge::clock]);
-  CHECK_FALSE(figures.energy_j);  // the samples are too short, which is reported
-  CHECK_FALSE(figures.energy_reason.empty());
   CHECK(figures.throttle == (throttle::thermal | throttle::power_cap));
   CHECK(figures.throttled_samples == 1);
 }
 
-TEST_CASE("without readings near there are no figures, and energy is not guessed") {
+TEST_CASE("without readings near there are no figures") {
   const TimeWindow far = window(10'000, 20'000), half = window(350, 450);
   const TelemetryFigures none = summarise_telemetry(track, {&far, 1}, Nanos{60});
   CHECK(none.readings == 0);
   CHECK_FALSE(none[Gauge::power]);
-  CHECK_FALSE(none.energy_j);
-  CHECK(none.energy_reason.empty());
   const TelemetryFigures some = summarise_telemetry(track, {&half, 1}, Nanos{60});
   CHECK(some[Gauge::power]->mean == 40);
-  CHECK_FALSE(some.energy_j);
 }
 
 TEST_CASE("throttle reasons are words and back") {
@@ -100,6 +81,6 @@ TEST_CASE("throttling begins at the first reading that shows it, if the one befo
   CHECK(begun(110, 190) == -1);  // before it
   CHECK(begun(250, 450) == -1);  // the sample began with it
   CHECK(begun(350, 450) == -1);  // after it
-  CHECK(throttling_begun(TelemetryTrack{"0:0", {reading(5, 1, 1, throttle::thermal)}},
-                         window(0, 9)) == nullptr);  // nothing is known of the time before
+  CHECK(throttling_begun(TelemetryTrack{"0:0", {reading(5, 1, throttle::thermal)}}, window(0, 9)) ==
+        nullptr);  // nothing is known of the time before
 }

@@ -99,6 +99,17 @@ Report everything() {
   run.work.link = {3.2e6, 32, 5e10, 4.5e10};
   run.per_device[0].demand = Demand{1e9, 0, 2.5e9, 3.2e6};
   run.noise_floor = 0.03;
+  run.energy = EnergyRecord{
+      3.5, 0.04, {3.4, 3.6}, 4, {}, 3.5e-5, 0.96, 412, Nanos{2'500'000'000}, Nanos{5'000'000},
+      {},  ""};
+  EnergyFigures& counter = run.energy->counters.emplace_back();
+  counter.of = "0:0";
+  counter.joules = 3.5;
+  counter.half_width = 0.04;
+  counter.idle_w = 75;
+  counter.step = Nanos{20'000'000};
+  counter.by_power = 3.45;
+  run.energy->counters.emplace_back().reason = "there is no RAPL";
   run.sample_runs.assign(11, 2);
   run.per_device[0].alone_sample_runs.assign(11, 1);
   run.per_device[0].kernel_variant = "tile 8";

@@ -175,6 +175,30 @@ TEST_CASE("a rate of a busy machine is used with a warning, and measured again")
 }
 
 TEST_CASE(
+    "the power of a suite is measured only if its rate is known; what hinders it is a warning") {
+  FakeBackend backend({sum_device("0:0", DeviceType::gpu)}, sum_kernels());
+  const std::vector<Device> devices = backend.enumerate().devices;
+  const SuiteInfo suite = sum_suite(true);
+  const TemporaryFolder folder;
+  const CalibrationStore store(folder.path(), {"1", "kernels"});
+  std::vector<std::string> warnings;
+  calibrate_power(backend, devices, {&suite, 1}, store, warnings);
+  CHECK(warnings.empty());
+  SuiteRate rate;
+  rate.ops_per_s = 1e6;
+  store.save_suite(devices[0], work_of({&suite, {}}), rate, warnings);
+  calibrate_power(backend, devices, {&suite, 1}, store, warnings);
+  REQUIRE(warnings.size() == 1);
+  CHECK(warnings[0] ==
+        "the power of sum on 0:0 is not known: the devices and their clock are simulated");
+  rate.busy_w = 200;
+  store.save_suite(devices[0], work_of({&suite, {}}), rate, warnings);
+  calibrate_power(backend, devices, {&suite, 1}, store, warnings);
+  CHECK(warnings.size() == 1);
+  CHECK(store.load_suite(devices[0], work_of({&suite, {}}), warnings)->busy_w == 200);
+}
+
+TEST_CASE(
     "of a problem that takes a device long a part is executed; what is measured is announced") {
   FakeDevice slow = sum_device("0:0", DeviceType::cpu);
   slow.ops_per_s = 10;

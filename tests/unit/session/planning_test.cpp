@@ -94,6 +94,30 @@ TEST_CASE("a plan of iterative work waits after each but the last, over any path
   CHECK(predicted() == 500'000);
 }
 
+TEST_CASE("a plan for least energy takes the frugal device, and needs measured power") {
+  FakeDevice fakes[] = {sum_device("0:0", DeviceType::gpu), sum_device("0:1", DeviceType::gpu)};
+  fakes[1].facts.name = "another";  // else the rate of one would do for both
+  FakeBackend backend({fakes[0], fakes[1]}, sum_kernels());
+  SessionOptions options = options_on({fakes[0].facts, fakes[1].facts},
+                                      problem_of(sum_suite(), 1 << 20), {Mode::resident}, "all");
+  options.objective = Objective::energy;
+  options.calibration.devices.resize(2);
+  for (std::size_t i = 0; i < 2; ++i) {
+    options.calibration.devices[i].emplace();
+    options.suite_rates[{"sum", fakes[i].facts.id}] = {
+        .ops_per_s = 1e6, .busy_w = i == 0 ? 700.0 : 200.0, .idle_w = 100};
+  }
+  const PlannedCase plan = plan_problem(backend, options).front();
+  CHECK(plan.choice.uses == std::vector<bool>{false, true});
+  CHECK(plan.choice.chosen.joules == doctest::Approx(200 * 1.048576).epsilon(0.01));
+  options.objective = Objective::time;
+  CHECK(plan_problem(backend, options).front().choice.chosen.devices == 2);
+  options.objective = Objective::edp;
+  options.suite_rates[{"sum", "0:1"}].busy_w = 0;
+  CHECK_THROWS_WITH_AS(plan_problem(backend, options), doctest::Contains("calibrate sum --energy"),
+                       Error);
+}
+
 TEST_CASE("a plan says who gets how much, of devices that are throttled, and what holds it back") {
   FakeDevice fakes[] = {sum_device("0:0", DeviceType::gpu), sum_device("0:1", DeviceType::gpu)};
   FakeBackend backend({fakes[0], fakes[1]}, sum_kernels());

@@ -58,6 +58,27 @@ TEST_CASE("held clocks, other load and other processes are warnings on the rows 
   CHECK(says(warnings(track("0:0", Gauge::other_processes, 0), false), {}));
 }
 
+TEST_CASE("energy is doubtful if counter and power disagree, or the device changed meanwhile") {
+  TelemetryTrack device = track("0:0", Gauge::temperature, 50);
+  device.readings.push_back(device.readings.front());
+  device.readings.back().at = Nanos{900};
+  const auto warnings = [&](double by_power, double warmer, std::uint32_t throttle) {
+    RunRecord run = recorded(0, {}, false);
+    EnergyFigures& counter = run.energy.emplace().counters.emplace_back();
+    counter.of = "0:0";
+    counter.joules = 10;
+    counter.by_power = by_power;
+    device.readings.back()[Gauge::temperature] = 50 + warmer;
+    device.readings.back().throttle = throttle;
+    add_energy_warnings(run, {Nanos{400}, Nanos{1000}}, {&device, 1});
+    return run.warnings;
+  };
+  CHECK(says(warnings(10.4, 2.9, 0), {}));
+  CHECK(says(warnings(9.4, 0, 0), {"0:0", "10 J", "9.4 J"}));
+  CHECK(says(warnings(10, 3, 0), {"0:0", "temperature"}));
+  CHECK(says(warnings(10, 0, throttle::power_cap), {"0:0", "held down"}));
+}
+
 TEST_CASE("how much other programs used of the time that tracks are of, where that disturbs") {
   TelemetryTrack host = track(kHost, Gauge::other_load, 0.8);
   host.readings.insert(host.readings.begin(), TelemetryReading{});  // the first reading has no load

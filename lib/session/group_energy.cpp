@@ -1,0 +1,136 @@
+// Measures the energy of a group's cases, after their samples.
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "lib/base/stats.hpp"
+#include "lib/session/group_run.hpp"
+
+namespace mgpu {
+
+// Measures the power of each device alone if the automatic choice needs it.
+void Group::measure_power() {
+  const Objective objective = given_.options.objective;
+  if (objective == Objective::time) return;
+  std::map<std::size_t, Power> power;
+  for (Case& the_case : result_.cases) {
+    if (!the_case.alone() || the_case.closed) continue;
+    measure_energy(the_case);
+    const std::size_t device = the_case.devices.front();
+    if (!the_case.energy) {
+      if (!stopped())
+        given_.observer.warning("--objective: auto chooses by time, as power is not known: " +
+                                the_case.energy_reason);
+      return;
+    }
+    const bool cpu = given_.devices[device].facts.is_cpu();
+    const EnergyFigures& figures = the_case.energy->counters[cpu ? 0 : device + 1];
+    power[device] = {figures.idle_w, *figures.joules / seconds(figures.run)};
+  }
+  power_ = std::move(power);
+  predictor_.set_objective(objective);
+}
+
+// Executes blocks for the cases that have rows: all but devices alone that are not the fastest, to
+// which others are compared.
+void Group::measure_energy() {
+  if (!given_.options.energy) return;
+  const Case* fastest = nullptr;
+  for (const Case& the_case : result_.cases) {
+    if (!the_case.alone() || the_case.times.empty()) continue;
+    if (fastest == nullptr || summarise(the_case.times).median < summarise(fastest->times).median)
+      fastest = &the_case;
+  }
+  for (Case& the_case : result_.cases)
+    if (the_case.status == Status::ok && !the_case.energy &&
+        (!the_case.alone() || &the_case == fastest))
+      measure_energy(the_case);
+}
+
+void Group::measure_energy(Case& the_case) {
+  the_case.energy_reason = "it was interrupted, or its counter did not advance";
+  if (given_.backend.is_virtual()) {
+    the_case.energy_reason = "the devices and their clock are simulated";
+    return;
+  }
+  const auto usable = [&](std::size_t i) { return is_usable(i); };
+  if (stopped()) return;
+  if (!std::all_of(the_case.devices.begin(), the_case.devices.end(), usable)) {
+    the_case.energy_reason = "a device of the case has failed since";
+    return;
+  }
+  std::vector<Device> devices;
+  for (const SessionDevice& device : given_.devices) devices.push_back(device.facts);
+  EnergyReader reader(devices, given_.options.telemetry.value_or(TelemetryPlaces{}),
+                      [&backend = given_.backend] { return backend.now(); });
+  std::vector<bool> decides(devices.size() + 1);
+  for (const std::size_t i : the_case.devices) decides[reader.counter_of(i)] = true;
+  for (const std::size_t i : the_case.devices) {
+    if (const std::string& reason = reader.reasons()[reader.counter_of(i)]; !reason.empty()) {
+      the_case.energy_reason = given_.devices[i].facts.id + ": " + reason;
+      return;
+    }
+  }
+  Progress progress = progress_of(result_.cases, given_.problem, given_.mode, given_.options.stop);
+  progress.what += std::string(", energy of ") + the_case.strategy().info->name;
+  given_.observer.progress(progress);
+  if (idle_.empty()) {
+    if (!sleep(kEnergySettles)) return;
+    reader.take();
+    if (!sleep(kLeastEnergyWindow)) return;
+    for (const TelemetryTrack& track : reader.take())
+      idle_.push_back(idle_power(track).value_or(IdlePower{}));
+  }
+  for (const std::size_t i : the_case.devices) {
+    if (idle_[reader.counter_of(i)].watts > 0) continue;
+    the_case.energy_reason = given_.devices[i].facts.id + ": its counter does not advance";
+    return;
+  }
+  the_case.energy =
+      mgpu::measure_energy({[&] { return execute_for_energy(the_case); },
+                            [&](Nanos pause) { sleep(pause); }, [&] { return reader.take(); }},
+                           idle_, decides);
+  if (the_case.energy)
+    for (const std::size_t i : the_case.devices)
+      if (!the_case.energy->counters[reader.counter_of(i)].joules) the_case.energy.reset();
+  if (!the_case.energy) return;
+  the_case.energy_reason.clear();
+  for (std::size_t i = 0; i < the_case.energy->counters.size(); ++i)
+    the_case.energy->counters[i].reason = reader.reasons()[i];
+}
+
+// Executes the case once, unverified. Returns none if it has no result or is to stop.
+std::optional<TimeWindow> Group::execute_for_energy(Case& the_case) {
+  if (stopped()) return std::nullopt;
+  SampleRequest request = request_of(the_case, ~std::uint32_t{0});
+  std::unique_ptr<SliceSource> source;
+  try {
+    source = predictor_.begin(the_case.prediction, the_case.strategy(), the_case.history);
+  } catch (const Error& error) {
+    the_case.energy_reason = error.what();
+    return std::nullopt;
+  }
+  request.source = source.get();
+  exchange(request, the_case.prediction, the_case.devices);
+  const RawSample sample = execute(request);
+  if (sample.interrupted) return std::nullopt;
+  for (const DeviceFault& fault : sample.faults) {
+    the_case.energy_reason = fault.what;
+    note_loss(the_case.devices[fault.device.value], fault);
+  }
+  if (sample.failure) the_case.energy_reason = sample.failure->what();
+  if (!sample.faults.empty() || sample.failure) return std::nullopt;
+  return TimeWindow{sample.begin, sample.end};
+}
+
+// Returns false if the session is to stop.
+bool Group::sleep(Nanos time) {
+  constexpr Nanos kLook = std::chrono::milliseconds(100);
+  for (const Nanos until = given_.backend.now() + time; given_.backend.now() < until;) {
+    if (stopped()) return false;
+    std::this_thread::sleep_for(std::min(kLook, until - given_.backend.now()));
+  }
+  return true;
+}
+
+}  // namespace mgpu
