@@ -267,7 +267,8 @@ std::vector<OptionSpec> own_run_options() {
            &RunRequest::json_lines,
            {{"none", JsonLines::none}, {"stdout", JsonLines::out}, {"stderr", JsonLines::err}})},
       {"objective", 0, Kind::value, "WHAT",
-       "What -s auto and plan minimise: time, energy or edp (energy x time), by the measured power of "
+       "What -s auto and plan minimise: time, energy or edp (energy x time), by the measured power "
+       "of "
        "each device (default: time)",
        kWork, in_plan | recorded, sets_objective()},
       {"energy", 0, Kind::flag, "",
