@@ -267,8 +267,9 @@ std::vector<OptionSpec> own_run_options() {
            &RunRequest::json_lines,
            {{"none", JsonLines::none}, {"stdout", JsonLines::out}, {"stderr", JsonLines::err}})},
       {"objective", 0, Kind::value, "WHAT",
-       "What -s auto minimises: time, energy or edp (energy x time); the power of each device is "
-       "measured first (default: time)",
+       "What -s auto and plan minimise: time, energy or edp (energy x time), by the measured power "
+       "of "
+       "each device (default: time)",
        kWork, in_plan | recorded, sets_objective()},
       {"energy", 0, Kind::flag, "",
        "Also measure the energy of each case, in a block of runs of about 4 s after its samples: "

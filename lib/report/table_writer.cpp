@@ -289,10 +289,11 @@ RunLayout layout_of(const Report& report, const std::vector<RunGroup>& groups,
   };
   std::erase_if(columns, [&](const RunColumn& column) {
     const std::string name = name_of(column);
-    if (!style.columns.empty()) return !chosen(name) || (simulated && name == "verified");
     const bool of_energy =
         name.starts_with("energy") || name == "per-unit" || name == "power" || name == "edp";
-    return name == "verified" || name == "edp" || (of_energy && !has_energy) ||
+    if (of_energy && !has_energy) return true;
+    if (!style.columns.empty()) return !chosen(name) || (simulated && name == "verified");
+    return name == "verified" || name == "edp" ||
            (name == "exchange" && !any(&Metrics::exchange_share)) ||
            (name == "filling" && !any(&Metrics::filling_share));
   });

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "lib/base/add_once.hpp"
+#include "lib/base/stats.hpp"
 #include "lib/exec/driver_call.hpp"
 #include "lib/exec/leak.hpp"
 
@@ -28,6 +29,16 @@ std::vector<Case> cases_of(const SessionOptions& options, std::size_t set) {
     }
   }
   return cases;
+}
+
+const Case& fastest_alone(std::span<const Case> alone) {
+  const Case* best = &alone.front();
+  for (const Case& the_case : alone.subspan(1)) {
+    if (the_case.times.empty()) continue;
+    if (best->times.empty() || summarise(the_case.times).median < summarise(best->times).median)
+      best = &the_case;
+  }
+  return *best;
 }
 
 void skip_unsampled(std::span<Case> cases, const std::string& why) {

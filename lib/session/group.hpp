@@ -151,6 +151,10 @@ struct GroupRequest {
 // devices.
 std::vector<Case> cases_of(const SessionOptions& options, std::size_t set);
 
+// Returns the case of a device alone that has the lowest median; the first one when none has
+// samples.
+const Case& fastest_alone(std::span<const Case> alone);
+
 // Closes all cases; those that are ok so far, but have no sample, are skipped.
 void skip_unsampled(std::span<Case> cases, const std::string& why);
 

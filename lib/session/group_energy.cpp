@@ -1,9 +1,9 @@
 // Measures the energy of a group's cases, after their samples.
 #include <algorithm>
+#include <set>
 #include <thread>
 #include <utility>
 
-#include "lib/base/stats.hpp"
 #include "lib/session/group_run.hpp"
 
 namespace mgpu {
@@ -31,19 +31,18 @@ void Group::measure_power() {
   predictor_.set_objective(objective);
 }
 
-// Executes blocks for the cases that have rows: all but devices alone that are not the fastest, to
-// which others are compared.
+// Executes blocks for the cases that have rows: of devices alone, those that are the fastest of the
+// first N for a number of devices.
 void Group::measure_energy() {
   if (!given_.options.energy) return;
-  const Case* fastest = nullptr;
-  for (const Case& the_case : result_.cases) {
-    if (!the_case.alone() || the_case.times.empty()) continue;
-    if (fastest == nullptr || summarise(the_case.times).median < summarise(fastest->times).median)
-      fastest = &the_case;
-  }
+  std::set<const Case*> shown;
+  std::vector<std::size_t> counts = given_.options.device_counts;
+  counts.push_back(in_set_);
+  for (const std::size_t count : counts)
+    shown.insert(&fastest_alone(std::span(result_.cases).first(count)));
   for (Case& the_case : result_.cases)
-    if (the_case.status == Status::ok && !the_case.energy &&
-        (!the_case.alone() || &the_case == fastest))
+    if (the_case.status == Status::ok && !the_case.times.empty() && !the_case.energy &&
+        (!the_case.alone() || shown.contains(&the_case)))
       measure_energy(the_case);
 }
 
@@ -55,6 +54,7 @@ void Group::measure_energy(Case& the_case) {
   }
   const auto usable = [&](std::size_t i) { return is_usable(i); };
   if (stopped()) return;
+  connect_those_left();
   if (!std::all_of(the_case.devices.begin(), the_case.devices.end(), usable)) {
     the_case.energy_reason = "a device of the case has failed since";
     return;

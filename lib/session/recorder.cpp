@@ -48,17 +48,8 @@ class Recorder {
   }
 
  private:
-  // Returns the case of the first `count` devices alone that has the lowest median; the first one
-  // when none has samples.
   const Case& fastest_alone(std::size_t count) const {
-    const Case* best = &group_.cases.front();
-    for (std::size_t i = 1; i < count; ++i) {
-      const Case& the_case = group_.cases[i];
-      if (the_case.times.empty()) continue;
-      if (best->times.empty() || summarise(the_case.times).median < summarise(best->times).median)
-        best = &the_case;
-    }
-    return *best;
+    return mgpu::fastest_alone(std::span(group_.cases).first(count));
   }
 
   // Returns those of the first `count` devices that have not failed, or have samples; all if there

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Is the energy of --energy right, on real devices? Part one takes one GPU and about 7 minutes, part two takes two GPUs and about 6.
+"""Is the energy of --energy right, on real devices? Part one takes one GPU and about 5 minutes, part two takes two GPUs and about 4.
 
 one: strategies on one device, which do the same work, agree to 3 %; twice the work takes twice the energy to 2 %; a second measurement is the
-     same by `compare`
+     no change to `compare`
 two: energy on two devices - energy on one = idle power x (2 x time on two - time on one), within 5 % of the energy on two, as the rest of the
      energy goes into the same work; what auto chooses with --objective energy is within 3 % of the least energy measured
 
@@ -58,7 +58,8 @@ def one(points):
         points.tell(f"{words}, {len(rows)} strategies on one device, {least:.4g} to {most:.4g} J", most / least - 1, 0.03)
     again, _ = points.run(SAME_WORK[-1], "-d", "gpu:1", "-s", "all")
     compared = subprocess.run([points.given.binary, "compare", file, again, "--metrics", "energy"], capture_output=True, text=True, check=False)
-    points.tell(f"{SAME_WORK[-1]}, measured again: compare says {compared.returncode}", compared.returncode, 0)
+    alarm = compared.returncode not in (0, 4)  # 4: noise leaves it open
+    points.tell(f"{SAME_WORK[-1]}, measured again: compare ends with {compared.returncode}, a false alarm", float(alarm), 0)
     once, twice = (joules(points.run(words, "-d", "gpu:1", "-s", "single")[1][0]) for words in ONCE_AND_TWICE)
     points.tell(f"{ONCE_AND_TWICE[-1]}: {twice:.4g} J, 2 x {once:.4g} J", abs(twice / once / 2 - 1), 0.02)
 

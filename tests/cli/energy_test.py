@@ -57,6 +57,7 @@ class Energy(Case):
             self.assertGreaterEqual(energy["window_ns"], 1.9e9)
         self.assertEqual(runs[0]["energy"]["gain"], 1)
         self.assertEqual(subprocess.run([sys.executable, ROOT / "scripts/recompute.py", result], stdout=subprocess.DEVNULL).returncode, 0)
+        self.assert_schema(result, "result")
         compared = self.good("compare", result, result, "--metrics", "energy")
         self.assertRegex(compared.out, r"energy +\S+ J +\S+ J")
 
