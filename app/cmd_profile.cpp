@@ -6,8 +6,10 @@
 #include <algorithm>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <thread>
 
+#include "app/calibrations.hpp"
 #include "app/commands.hpp"
 #include "app/profiled_program.hpp"
 #include "app/rank.hpp"
@@ -174,6 +176,37 @@ std::vector<CommandLog> read_logs(const std::vector<fs::path>& folders,
   return logs;
 }
 
+// Adds what the GPUs that ran something were measured to do, by the cache or now that the program
+// has ended: how fast pinned memory is, and what the least kernel takes.
+void add_capabilities(const Context& context, const ProfileRequest& request, ProgramRecord& record,
+                      std::vector<std::string>& warnings) {
+  std::set<std::size_t> used;
+  for (const ProgramCommand& command : record.commands)
+    if (record.devices[command.device.value].device.type == DeviceType::gpu)
+      used.insert(command.device.value);
+  if (used.empty()) return;
+  const std::unique_ptr<Backend> backend = context.make_backend();
+  const std::vector<Device> all = backend->enumerate().devices;
+  std::vector<Device> gpus;
+  std::vector<std::size_t> places;  // of `gpus` in the record
+  for (const std::size_t d : used)
+    for (const Device& device : all)
+      if (const Device& profiled = record.devices[d].device;
+          device.id == profiled.id && same_kind(device, profiled)) {
+        gpus.push_back(device);
+        places.push_back(d);
+      }
+  if (gpus.empty()) return;
+  const CalibrationResult result =
+      calibrate(*backend, gpus, calibration_store(context), false, [&](const std::string& step) {
+        if (!request.quiet) print_error("measuring " + step);
+      });
+  warnings.insert(warnings.end(), result.warnings.begin(), result.warnings.end());
+  const auto& measured = result.calibration.devices;
+  for (std::size_t g = 0; g < measured.size(); ++g)
+    if (measured[g]) record.devices[places[g]].capability = *measured[g];
+}
+
 void report_profile(const Context& context, const ProfileRequest& request, const ProgramEnd& end,
                     const std::string& started, const LogFolder& folder, OutputFiles& outputs) {
   std::vector<std::string> warnings;
@@ -183,7 +216,9 @@ void report_profile(const Context& context, const ProfileRequest& request, const
     warnings.emplace_back(
         "the program wrote no log: it does not use OpenCL, or its loader of OpenCL knows no layers "
         "(ocl-icd 2.3 and Khronos's loader do)");
-  ProfileReport report = analyse_program(program_of(logs), request.selection);
+  ProgramRecord record = program_of(logs);
+  add_capabilities(context, request, record, warnings);
+  ProfileReport report = analyse_program(record, request.selection);
   report.tool = context.tool;
   report.started = started;
   report.environment = describe_environment(context.environment);

@@ -81,3 +81,5 @@ __kernel void copy(__global const uint4* from, __global uint4* to, uint each) {
 #endif
 
 __kernel void nothing(uint unused) {}
+
+__kernel void least(__global uint* words) { words[get_global_id(0)] += 1; }

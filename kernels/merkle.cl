@@ -1,36 +1,32 @@
-// SHA-256 Merkle trees: reduces many nodes to few, several levels per launch. An odd node at the
-// end of a level is promoted unchanged. OpenCL C 1.2. The host decides what each launch reduces
-// (suites/merkle/passes.hpp).
+// Merkle trees: reduces many nodes to few, several levels per launch. An odd node at the end of a
+// level is promoted unchanged, or paired with itself. OpenCL C 1.2. The host decides what each
+// launch reduces (suites/merkle/passes.hpp).
 //
-// Limits on an H100: with 2^26 leaves, the rate of integer instructions, of which 85 % are reached;
-// with 2^20 and fewer, the latency of their levels, 4.3 us each, as a hash is 128 rounds that wait
-// for each other (results/limits.md).
+// Limits of SHA-256 on an H100: with 2^26 leaves, the rate of integer instructions, of which 85 %
+// are reached; with 2^20 and fewer, the latency of their levels, 4.3 us each, as a hash is 128
+// rounds that wait for each other (results/limits.md).
 //
 // -D options:
-//   LANES    nodes that a work-item hashes at once: 1 (GPUs) or 16 (CPUs: uint16 vectors,
-//            one work-item per work-group)
-//   RFC6962  0: node = H(l || r), the leaves are the bottom level; 1: leaf = H(0x00 || d),
-//            node = H(0x01 || l || r)
+//   LANES, RFC6962, hashes: see merkle_hash.cl
+//   BITCOIN  nodes are SHA-256 of SHA-256, and an odd node is paired with itself
 //   SHORT_LEAF  with RFC 6962 leaf hashes to compute: the last leaf may have fewer than 32 bytes
-//   UNROLL   how many of the four 16-round steps of a compression are unrolled
-//   MULTIPLY_ADDS  most additions run as multiply-adds, see ROUND
 //
 // Kernel argument `one` is 1. A digest is 8 native words. A row is one digest after another; leaves
-// are rows of big-endian bytes. With 16 lanes, a block is 16 digests transposed (word w of digest i
-// at w * 16 + i): the format between two passes, so that only leaves need a transpose.
+// are rows of the bytes of digests. With 16 lanes, a block is 16 digests transposed (word w of
+// digest i at w * 16 + i): the format between two passes, so that only leaves need a transpose.
 
-#if LANES == 16
-typedef uint16 word;
-#else
-typedef uint word;
-#endif
-#define IN_LEAVES 1u    // the input is leaves (big-endian bytes), not native words
+#define IN_LEAVES 1u    // the input is leaves (bytes of digests), not native words
 #define HASH_LEAVES 2u  // RFC 6962 leaf hashes are still to be computed
 #define IN_BLOCKS 4u    // 16 lanes: the input is blocks, not rows
 #define OUT_BLOCKS 8u   // 16 lanes: the output is blocks, not rows
 #define TASKS 16u       // work-item or group g reduces task g, (first, count), to row out_first + g; there are `full` rows
 #define COVERED 32u     // reduce_group: some rows are nodes of a higher level already
-#include "merkle_sha256.cl"
+#ifdef BITCOIN
+#define ODD_TWICE 64u   // an odd node is paired with itself; no level lies above a root
+#else
+#define ODD_TWICE 0u
+#endif
+#include "merkle_hash.cl"
 
 uint nodes_at(uint count, uint level) { return (count + (1u << level) - 1) >> level; }
 
@@ -38,37 +34,7 @@ uint nodes_at(uint count, uint level) { return (count + (1u << level) - 1) >> le
 // one.
 uint levels_above(uint count) { return 32 - clz(max(count, 2u) - 1); }
 
-// Converts between big-endian bytes and native words: OpenCL devices are little-endian.
-#if LANES == 1
-word swap_bytes(word x) { return as_uint(as_uchar4(x).wzyx); }  // one instruction on GPUs
-#else
-word swap_bytes(word x) { return bitselect(rotate(x, (word)24), rotate(x, (word)8), (word)0x00ff00ffu); }
-#endif
 #if LANES == 16
-
-// Interleaving the first half of the 16 rows with the second is a rotation of the 8 bits (row,
-// column) of an index; four rotations swap row and column. 64 two-source permutes for 16 nodes
-// reach 46.7 M nodes/s on 2 cores, gathers reached 28.8.
-uint16 interleave(uint8 x, uint8 y) {
-  uint16 r;
-  r.even = x;
-  r.odd = y;
-  return r;
-}
-void transpose(word* r) {
-#pragma unroll
-  for (uint stage = 0; stage < 4; ++stage) {
-    word t[16];
-#pragma unroll
-    for (uint i = 0; i < 8; ++i) {
-      t[2 * i] = interleave(r[i].lo, r[i + 8].lo);
-      t[2 * i + 1] = interleave(r[i].hi, r[i + 8].hi);
-    }
-#pragma unroll
-    for (uint i = 0; i < 16; ++i) r[i] = t[i];
-  }
-}
-
 // Splits the 32 nodes of x and y into 16 pairs of neighbours.
 void split_pairs(word* left, word* right, const word* x, const word* y) {
 #pragma unroll
@@ -100,7 +66,7 @@ void load_pairs(word* left, word* right, __global const uint* in, uint p, uint c
   transpose(rows);
   if (flags & IN_LEAVES) {
 #pragma unroll
-    for (uint i = 0; i < 16; ++i) rows[i] = swap_bytes(rows[i]);
+    for (uint i = 0; i < 16; ++i) rows[i] = from_bytes(rows[i]);
   }
   copy8(left, rows);
   copy8(right, rows + 8);
@@ -126,13 +92,9 @@ void store(__global uint* out, const word* s, ulong first, uint n, uint flags) {
     for (uint i = 0; i < 8; ++i) vstore16(s[i], i, out + first * 8);
     return;
   }
-  uint words[8][16];
-  for (uint i = 0; i < 8; ++i) vstore16(s[i], 0, words[i]);
-  for (uint lane = 0; lane < n; ++lane)
-    for (uint i = 0; i < 8; ++i) out[(first + lane) * 8 + i] = words[i][lane];
+  store_rows(out, s, first, n);
 }
 
-#define REDUCE_ATTRIBUTES __attribute__((reqd_work_group_size(1, 1, 1)))
 #define STACK 6
 #else
 void unpack(word* d, uint4 x, uint4 y) {
@@ -148,26 +110,23 @@ void load_pairs(word* left, word* right, __global const uint* in, uint p, uint c
   if (flags & IN_LEAVES) {
 #pragma unroll
     for (uint i = 0; i < 8; ++i) {
-      left[i] = swap_bytes(left[i]);
-      right[i] = swap_bytes(right[i]);
+      left[i] = from_bytes(left[i]);
+      right[i] = from_bytes(right[i]);
     }
   }
 }
 
 word in_lane(uint value, uint lane) { return lane == 0 ? value : 0; }
 
+void promote(word* s, const word* left, uint lane) { copy8(s, left); }
+
 void split_pairs(word* left, word* right, const word* x, const word* y) {
   copy8(left, x);
   copy8(right, y);
 }
 
-void store(__global uint* out, const word* s, ulong first, uint n, uint flags) {
-  __global uint4* row = (__global uint4*)out + first * 2;
-  row[0] = (uint4)(s[0], s[1], s[2], s[3]);
-  row[1] = (uint4)(s[4], s[5], s[6], s[7]);
-}
+void store(__global uint* out, const word* s, ulong first, uint n, uint flags) { store_rows(out, s, first, n); }
 
-#define REDUCE_ATTRIBUTES
 #define STACK 3
 #endif
 // Takes a task: its first of `count` rows, and how many they are. A damaged task stays within the
@@ -220,7 +179,11 @@ __kernel REDUCE_ATTRIBUTES void reduce(__global const uint* in, __global uint* o
     for (uint level = 1;; ++level) {
       const uint below = nodes_at(nodes, level - 1), here = nodes_at(nodes, level);
       if (j * LANES < here) {  // otherwise all lanes are past the end
-        const bool odd = (below & 1) && here - 1 - j * LANES < LANES;
+        bool odd = (below & 1) && here - 1 - j * LANES < LANES;
+        if (odd && (flags & ODD_TWICE)) {
+          promote(right, left, here - 1 - j * LANES);
+          odd = false;
+        }
         word unused_left = 0, unused_right = 0;
 #ifdef SHORT_LEAF
         if (level == 1 && segment + 1 == segments && first + nodes == count) {
@@ -272,7 +235,7 @@ __kernel void reduce_group(__global const uint* in, __global uint* out, __global
   if (nodes == 0) return;
   __global const uint* covered = in + full * 8;
   in += first * 8;
-  const uint all_levels = levels_above(nodes);
+  const uint all_levels = (flags & ODD_TWICE) ? levels : levels_above(nodes);
   word left[8], right[8], s[8];
   for (uint level = 1; level <= all_levels; ++level) {
     const uint below = nodes_at(nodes, level - 1), here = nodes_at(nodes, level);
@@ -280,13 +243,16 @@ __kernel void reduce_group(__global const uint* in, __global uint* out, __global
     // them writes.
     for (uint base = 0; base < here; base += lanes) {
       const uint i = base + lane;
-      const bool pair = 2 * i + 1 < below && !((flags & COVERED) && covered[(ulong)i << level] >= level);
+      const bool both = 2 * i + 1 < below;
+      const bool pair =
+          (both || ((flags & ODD_TWICE) && i < here)) && !((flags & COVERED) && covered[(ulong)i << level] >= level);
       if (i < here) {
         if (level == 1) {
           load_pairs(left, right, in, i, nodes, 0);
         } else {
           unpack(left, digests[4 * i], digests[4 * i + 1]);
-          if (pair) unpack(right, digests[4 * i + 2], digests[4 * i + 3]);
+          const uint right_at = 4 * i + (both || !ODD_TWICE ? 2 : 0);
+          if (pair) unpack(right, digests[right_at], digests[right_at + 1]);
         }
       }
       barrier(CLK_LOCAL_MEM_FENCE);

@@ -1,5 +1,12 @@
-// SHA-256 of 64 bytes, and of the nodes of a Merkle tree, LANES at once; included by merkle.cl,
-// whose options and types it uses.
+// SHA-256 of the nodes and leaves of a Merkle tree; included by merkle_hash.cl, whose options and
+// types it uses. BITCOIN: a node is SHA-256 of SHA-256.
+
+// Converts between big-endian bytes and native words: OpenCL devices are little-endian.
+#if LANES == 1
+word from_bytes(word x) { return as_uint(as_uchar4(x).wzyx); }  // one instruction on GPUs
+#else
+word from_bytes(word x) { return bitselect(rotate(x, (word)24), rotate(x, (word)8), (word)0x00ff00ffu); }
+#endif
 
 __constant uint K[64] = {
     0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5, 0xd807aa98, 0x12835b01,
@@ -59,11 +66,6 @@ __constant uint K_PADDING[64] = {
 #define ROUNDS16(KW) ROUNDS8(KW, 0) ROUNDS8(KW, 8)
 #define LOAD_STATE word a = s[0], b = s[1], c = s[2], d = s[3], e = s[4], f = s[5], g = s[6], h = s[7];
 #define ADD_STATE s[0] += a, s[1] += b, s[2] += c, s[3] += d, s[4] += e, s[5] += f, s[6] += g, s[7] += h;
-
-void copy8(word* to, const word* from) {
-#pragma unroll
-  for (uint i = 0; i < 8; ++i) to[i] = from[i];
-}
 
 void initial_state(word* s) {
   s[0] = 0x6a09e667, s[1] = 0xbb67ae85, s[2] = 0x3c6ef372, s[3] = 0xa54ff53a;
@@ -154,5 +156,36 @@ void hash_pair(word* s, word* left, word* right, bool hash_leaves, bool lone, wo
   initial_state(s);
   compress(s, w, one);
   compress_padding(s, one);
+#ifdef BITCOIN
+  copy8(w, s);
+  w[8] = 0x80000000u;
+#pragma unroll
+  for (uint i = 9; i < 15; ++i) w[i] = 0;
+  w[15] = 256;
+  initial_state(s);
+  compress(s, w, one);
+#endif
 #endif
 }
+
+#define PAD 0x80u
+#ifdef MESSAGES
+void hash_message(word* s, const messages* m, uint one) {
+  const uint blocks = (m->length + 8) / 64 + 1;
+  initial_state(s);
+#pragma unroll 1
+  for (uint block = 0; block < blocks; ++block) {
+    word w[16];
+    load_words(w, m, 16 * block);
+#pragma unroll
+    for (uint i = 0; i < 16; ++i) w[i] = from_bytes(w[i]);
+    if (block + 1 == blocks) {
+      w[14] = m->length >> 29;
+      w[15] = m->length << 3;
+    }
+    compress(s, w, one);
+  }
+#pragma unroll
+  for (uint i = 0; i < 8; ++i) s[i] = from_bytes(s[i]);
+}
+#endif

@@ -10,7 +10,9 @@
 //
 // -D options: those of ntt_field.cl; BITS, WIDTH_BITS, EACH_BITS (at most BITS); TILED (0, 1): a
 // work-item computes a whole tile, as CPUs want it, or a work-group does, through local memory;
-// PEERS: number of devices, up to 8, into whose memory `columns` stores their rows, 0: one.
+// PEERS: number of devices, up to 8, into whose memory `columns` stores their rows, 0: one; SHIFTED:
+// `columns` first multiplies element i of the transform by power i of a coset's shift; DIRECT: the
+// table has each factor of `columns`.
 #ifndef PEERS
 #define PEERS 0
 #endif
@@ -35,10 +37,11 @@
 // Mirrors suites/ntt/passes.hpp, which explains it.
 typedef struct {
   uint n, row_bits, column_bits, in_at, out_at;
+  uint in_step, out_step, shift;
   uint in_width, in_first, in_row, in_hi;
   uint width, first, across, out_row, out_hi;
   uint hi_exponent, exponent_shift;
-  uint root_bits, low, high, low_bits;
+  uint root_bits, low, high, low_bits, direct;
   uint rows, owners;
   uint in_reversed, columns_reversed, out_reversed, scaled;
 } Pass;
@@ -75,7 +78,7 @@ PART void levels(fe* v, const uint bits, const uint i, __global const word* tabl
       const uint low = j & (apart - 1), a = ((j ^ low) << 1) | low, b = a + apart;
       const fe x = v[a], y = v[b];
       v[a] = fe_add(x, y);
-      if (bits - t == 1) {
+      if (spread == 0 && low == 0) {  // the root is 1
         v[b] = fe_sub(x, y);
       } else {
         v[b] = fe_mul(fe_sub_for_mul(x, y), fe_of(load(table, (i + (low << spread)) << shift)));
@@ -92,17 +95,28 @@ PART uint row_of(uint g, uint j, uint bits) {
 // Returns the number of that part's first element in its block.
 PART uint first_of(uint g, uint bits) { return bits < EACH_BITS ? 0 : g & ((1u << (bits - EACH_BITS)) - 1); }
 
-// Returns w^exponent.
-PART element power(__global const word* table, const Pass* p, uint exponent) {
-  const element low = load(table, p->low + (exponent & ((1u << p->low_bits) - 1))),
-                high = load(table, p->high + (exponent >> p->low_bits));
+// Returns a power of the number whose powers begin at `at`: p->low for w, or p->shift.
+PART element power(__global const word* table, const Pass* p, uint at, uint exponent) {
+  const element low = load(table, at + (exponent & ((1u << p->low_bits) - 1))),
+                high = load(table, at + (p->high - p->low) + (exponent >> p->low_bits));
 #if LANES > 1
   return fe_mul(fe_of(low), fe_of(high)).s0;
 #else
   return fe_mul(low, high);
 #endif
 }
-PART element scale_of(__global const word* table, const Pass* p) { return load(table, p->low + (1u << p->low_bits)); }
+// Returns what follows the small powers that begin at `at`: a factor of all elements.
+PART element scale_of(__global const word* table, const Pass* p, uint at) { return load(table, at + (1u << p->low_bits)); }
+#ifdef SHIFTED
+// Returns the factor of an element of the transform.
+PART element shift_of(__global const word* table, const Pass* p, uint element_) {
+#if LANES > 1
+  return fe_mul(fe_of(power(table, p, p->shift, element_)), fe_of(scale_of(table, p, p->shift))).s0;
+#else
+  return fe_mul(power(table, p, p->shift, element_), scale_of(table, p, p->shift));
+#endif
+}
+#endif
 
 PART ulong place_in(const Pass* p, uint row, uint column) {
   return p->in_reversed ? ((ulong)(p->in_first + column) << p->row_bits) + reversed(row, p->row_bits)
@@ -138,10 +152,13 @@ typedef struct {
   __global word* to = out; \
   const ulong place = (ulong)(row) * p->width;
 #endif
+// Returns the number of a column in natural order.
+PART uint number_of(const Pass* p, uint column) {
+  return p->columns_reversed ? reversed(p->first + column, p->column_bits) : p->first + column;
+}
 // Returns the exponent of a column's factor from one k to the next.
 PART uint exponent_of(const Pass* p, uint hi, uint column) {
-  const uint number = p->columns_reversed ? reversed(p->first + column, p->column_bits) : p->first + column;
-  return (hi * p->hi_exponent + number) << p->exponent_shift;
+  return (hi * p->hi_exponent + number_of(p, column)) << p->exponent_shift;
 }
 
 // Devices that computed columns: the first column after theirs, columns of their rows, the place of
@@ -180,18 +197,29 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
   element* const elements = (element*)tile;
   const uint hi = (uint)get_group_id(0) / p->across, begin = (uint)get_group_id(0) % p->across * W;
   const uint count = min(W, p->width - begin);
-  in += (p->in_at + get_group_id(1)) * (ulong)p->n * WORDS;
-  out += (p->out_at + get_group_id(1)) * (ulong)p->n * WORDS;
+  in += (p->in_at + get_group_id(1) * p->in_step) * (ulong)p->n * WORDS;
+  out += (p->out_at + get_group_id(1) * p->out_step) * (ulong)p->n * WORDS;
   if (count < W)
     for (uint i = 0; i < R * VECTORS; ++i) tile[i] = zero();
   for (uint j = 0; j < R; ++j) {
     const ulong at = place_in(p, j * p->in_row + hi * p->in_hi, begin), apart = p->in_reversed ? (ulong)1 << p->row_bits : 1;
     for (uint c = 0; c < count; ++c) elements[j * W + c] = load(in, at + c * apart);
   }
+#ifdef SHIFTED
+  for (uint c = 0; c < W; ++c) {
+    ((element*)factor)[c] = shift_of(table, p, hi * p->in_hi * p->in_width + begin + c);
+    ((element*)ratio)[c] = power(table, p, p->shift, p->in_row * p->in_width);
+  }
+  for (uint j = 0; j < R; ++j)
+    for (uint c = 0; c < VECTORS; ++c) {
+      tile[j * VECTORS + c] = fe_mul(tile[j * VECTORS + c], factor[c]);
+      factor[c] = fe_mul(factor[c], ratio[c]);
+    }
+#endif
   transform(tile, table, p->root_bits);
   for (uint c = 0; c < W; ++c) {
-    ((element*)factor)[c] = power(table, p, 0);
-    ((element*)ratio)[c] = power(table, p, c < count ? exponent_of(p, hi, begin + c) : 0);
+    ((element*)factor)[c] = power(table, p, p->low, 0);
+    ((element*)ratio)[c] = power(table, p, p->low, c < count ? exponent_of(p, hi, begin + c) : 0);
   }
   for (uint k = 0; k < R; ++k) {
     const uint row = reversed(k, BITS);
@@ -211,7 +239,7 @@ __kernel ONE_TILE void rows(__global const word* here, __global const word* ther
   element* const elements = (element*)tile;
   const uint begin = (uint)get_group_id(0) * W, count = min(W, p->rows - begin);
   here += (p->in_at + get_group_id(1)) * (ulong)p->n * WORDS;
-  out += (p->out_at + get_group_id(1)) * (ulong)p->n * WORDS;
+  out += (p->out_at + get_group_id(1) * p->out_step) * (ulong)p->n * WORDS;
   if (count < W)
     for (uint i = 0; i < R * VECTORS; ++i) tile[i] = zero();
   for (uint r = 0; r < count; ++r) {
@@ -226,7 +254,7 @@ __kernel ONE_TILE void rows(__global const word* here, __global const word* ther
   }
   transform(tile, table, p->root_bits);
   if (p->scaled) {
-    const element scale = scale_of(table, p);
+    const element scale = scale_of(table, p, p->low);
     for (uint i = 0; i < R * VECTORS; ++i) tile[i] = fe_mul(tile[i], fe_of(scale));
   }
   for (uint k = 0; k < R; ++k) {
@@ -257,6 +285,12 @@ PART void put(__local word* cells, uint at, fe x) { cells[at] = x; }
 PART fe take(__local const word* cells, uint at) { return cells[at]; }
 #endif
 PART uint cell_of(uint row, uint column) { return row * (W + 1) + column; }
+// Returns the cell of the j-th element that a work-item reads, when the elements of a column lie one
+// after another.
+PART uint transposed_cell(uint lane, uint j, bool is_reversed) {
+  const uint i = lane + j * GROUP, row = i & (R - 1);
+  return cell_of(is_reversed ? reversed(row, BITS) : row, i >> BITS);
+}
 
 // Transforms the tile of which this work-item has the elements row_of(g, j, BITS) of its column.
 // It ends with elements row_of(g, j, LAST_BITS).
@@ -280,29 +314,51 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
   const uint lane = (uint)get_local_id(0), g = lane >> WIDTH_BITS;
   const uint hi = (uint)get_group_id(0) / p->across, begin = (uint)get_group_id(0) % p->across * W,
              in_tile = lane & (W - 1), column = begin + in_tile;
-  in += (p->in_at + get_group_id(1)) * (ulong)p->n * WORDS;
-  out += (p->out_at + get_group_id(1)) * (ulong)p->n * WORDS;
+  in += (p->in_at + get_group_id(1) * p->in_step) * (ulong)p->n * WORDS;
+  out += (p->out_at + get_group_id(1) * p->out_step) * (ulong)p->n * WORDS;
+  // Work-items beyond the share read its last column: loads without branches overlap.
+  const uint last = p->width - 1;
   fe v[EACH];
   if (p->in_reversed) {  // a column is contiguous
-    for (uint i = lane; i < R * W; i += GROUP) {
-      const uint row = reversed(i & (R - 1), BITS), c = i >> BITS;
-      put(cells, cell_of(row, c), begin + c < p->width ? load(in, place_in(p, row * p->in_row + hi * p->in_hi, begin + c)) : zero());
+    UNROLL for (uint j = 0; j < EACH; ++j) {
+      const uint i = lane + j * GROUP;
+      v[j] = load(in, place_in(p, reversed(i & (R - 1), BITS) * p->in_row + hi * p->in_hi, min(begin + (i >> BITS), last)));
     }
+    UNROLL for (uint j = 0; j < EACH; ++j) put(cells, transposed_cell(lane, j, true), v[j]);
     barrier(CLK_LOCAL_MEM_FENCE);
     UNROLL for (uint j = 0; j < EACH; ++j) v[j] = take(cells, cell_of(row_of(g, j, BITS), in_tile));
   } else {
-    UNROLL for (uint j = 0; j < EACH; ++j) v[j] =
-        column < p->width ? load(in, place_in(p, row_of(g, j, BITS) * p->in_row + hi * p->in_hi, column)) : zero();
+    UNROLL for (uint j = 0; j < EACH; ++j) v[j] = load(in, place_in(p, row_of(g, j, BITS) * p->in_row + hi * p->in_hi, min(column, last)));
   }
+#ifdef SHIFTED
+  const uint step = p->in_row * p->in_width;  // of the exponent, from a row to the next
+  fe shift = shift_of(table, p, g * step + hi * p->in_hi * p->in_width + column);
+  const fe next = power(table, p, p->shift, step << (BITS - EACH_BITS));
+  UNROLL for (uint j = 0; j < EACH; ++j) {
+    v[j] = fe_mul(v[j], shift);
+    if (j + 1 < EACH) shift = fe_mul(shift, next);
+  }
+#endif
   transform(v, cells, g, in_tile, table, p->root_bits);
   if (column >= p->width) return;
-  const uint exponent = exponent_of(p, hi, column), k0 = reversed(g, BITS - EACH_BITS);
-  fe factor = power(table, p, exponent * k0);
-  const fe ratio = power(table, p, exponent << (BITS - EACH_BITS));
+  const uint k0 = reversed(g, BITS - EACH_BITS), apart = 1u << (BITS - EACH_BITS);
+#ifdef DIRECT
+  const uint number = number_of(p, column);
+#else
+  const uint exponent = exponent_of(p, hi, column);
+  fe factor = power(table, p, p->low, exponent * k0);
+  const fe ratio = power(table, p, p->low, exponent * apart);
+#endif
   UNROLL for (uint m = 0; m < EACH; ++m) {
-    FIND_PLACE(row_out(p, k0 + (m << (BITS - EACH_BITS)), hi))
+    const uint k = k0 + m * apart;
+#ifdef DIRECT
+    const fe factor = load(table, p->direct + number * k);
+#endif
+    FIND_PLACE(row_out(p, k, hi))
     store(to, place + column, fe_mul(v[reversed(m, EACH_BITS)], factor));
+#ifndef DIRECT
     if (m + 1 < EACH) factor = fe_mul(factor, ratio);
+#endif
   }
 }
 
@@ -313,22 +369,22 @@ __kernel ONE_TILE void rows(__global const word* here, __global const word* ther
   const uint lane = (uint)get_local_id(0), g = lane >> WIDTH_BITS, begin = (uint)get_group_id(0) * W, in_tile = lane & (W - 1),
              row = begin + in_tile;
   here += (p->in_at + get_group_id(1)) * (ulong)p->n * WORDS;
-  out += (p->out_at + get_group_id(1)) * (ulong)p->n * WORDS;
-  for (uint i = lane; i < R * W; i += GROUP) {
-    const uint column = i & (R - 1), r = i >> BITS;
+  out += (p->out_at + get_group_id(1) * p->out_step) * (ulong)p->n * WORDS;
+  const uint last = p->rows - 1;
+  fe v[EACH];
+  UNROLL for (uint j = 0; j < EACH; ++j) {
+    const uint i = lane + j * GROUP, column = i & (R - 1);
     Source source = sources.at[0];
     UNROLL for (uint s = 1; s < MOST_DEVICES; ++s)
       if (s < p->owners && column >= sources.at[s - 1].end) source = sources.at[s];
-    put(cells, cell_of(p->columns_reversed ? reversed(column, BITS) : column, r),
-        begin + r < p->rows ? load(source.here ? here : there, (uint)(source.place + (begin + r) * source.width + column))
-                            : zero());
+    v[j] = load(source.here ? here : there, (uint)(source.place + min(begin + (i >> BITS), last) * source.width + column));
   }
+  UNROLL for (uint j = 0; j < EACH; ++j) put(cells, transposed_cell(lane, j, p->columns_reversed), v[j]);
   barrier(CLK_LOCAL_MEM_FENCE);
-  fe v[EACH];
   UNROLL for (uint j = 0; j < EACH; ++j) v[j] = take(cells, cell_of(row_of(g, j, BITS), in_tile));
   transform(v, cells, g, in_tile, table, p->root_bits);
   if (p->scaled) {
-    const element scale = scale_of(table, p);
+    const element scale = scale_of(table, p, p->low);
     UNROLL for (uint j = 0; j < EACH; ++j) v[j] = fe_mul(v[j], scale);
   }
   if (p->out_reversed) {

@@ -32,7 +32,12 @@ typedef uint fe;
 
 // Returns a w / 2^32, for any a below 2^32 and w below p.
 PART fe fe_mul(fe a, fe w) {
+#if LANES > 1
   const fe low = a * w * fe_of(INVERSE_P), r = mul_hi(a, w) - mul_hi(low, fe_of(P));
+#else  // both halves are one instruction of GPUs
+  const ulong product = (ulong)a * w;
+  const fe r = (uint)(product >> 32) - mul_hi((uint)product * INVERSE_P, P);
+#endif
   return min(r, r + fe_of(P));
 }
 PART fe fe_add(fe a, fe b) {
@@ -54,20 +59,55 @@ typedef ulong fe;
 #define MODULUS_64 0xffffffff00000001ul
 #define EPSILON 0xfffffffful  // 2^64 mod p
 
+#ifdef NTT_PTX
+// With carries: OpenCL C has none.
+PART fe fe_sub(fe a, fe b) {
+  fe r;
+  asm("{.reg .u32 a0, a1, b0, b1, m;"
+          "mov.b64 {a0, a1}, %1; mov.b64 {b0, b1}, %2;"
+          "sub.cc.u32 a0, a0, b0; subc.cc.u32 a1, a1, b1; subc.u32 m, 0, 0;"
+          "sub.cc.u32 a0, a0, m; subc.u32 a1, a1, 0;"
+          "mov.b64 %0, {a0, a1};}"
+          : "=l"(r) : "l"(a), "l"(b));
+  return r;
+}
+#else
 PART fe fe_sub(fe a, fe b) {
   const ulong difference = a - b;
   return a < b ? difference - EPSILON : difference;
 }
+#endif
 PART fe fe_add(fe a, fe b) { return fe_sub(a, MODULUS_64 - b); }
 PART fe fe_sub_for_mul(fe a, fe b) { return fe_sub(a, b); }
 // Takes any 64-bit numbers: with the product's 32-bit words h1 h0 in its upper half, it is the
 // lower half - h1 + h0 (2^32 - 1).
+#ifdef NTT_PTX
+// Of the words l0 - h0 - h1, l1 + h0 and the carry t above them, t 2^64 = t (2^32 - 1) remains.
+PART fe fe_mul(fe a, fe w) {
+  const ulong a0 = a & EPSILON, a1 = a >> 32, w0 = w & EPSILON, w1 = w >> 32;
+  const ulong p00 = a0 * w0, p01 = a0 * w1 + (p00 >> 32), p10 = a1 * w0 + (p01 & EPSILON);
+  const ulong high = a1 * w1 + (p01 >> 32) + (p10 >> 32);
+  fe r;
+  asm("{.reg .u32 h0, h1, l0, l1, s0, s1, t, u0, u1, c; .reg .s32 st; .reg .u64 l; .reg .pred p;"
+          "mov.b64 {h0, h1}, %3;"
+          "add.cc.u32 s0, h0, h1; addc.u32 s1, 0, 0;"
+          "sub.cc.u32 l0, %1, s0; subc.cc.u32 l1, %2, s1; subc.u32 t, 0, 0;"
+          "add.cc.u32 l1, l1, h0; addc.u32 t, t, 0;"
+          "mov.b64 l, {l0, l1}; mad.wide.s32 l, t, -1, l; mov.b64 {l0, l1}, l; add.u32 l1, l1, t;"
+          "add.cc.u32 u0, l0, 0xffffffff; addc.cc.u32 u1, l1, 0; addc.u32 c, 0, 0;"
+          "setp.ne.u32 p, c, 0; selp.u32 l0, u0, l0, p; selp.u32 l1, u1, l1, p;"
+          "mov.b64 %0, {l0, l1};}"
+          : "=l"(r) : "r"((uint)p00), "r"((uint)p10), "l"(high));
+  return r;
+}
+#else
 PART fe fe_mul(fe a, fe w) {
   const ulong low = a * w, high = mul_hi(a, w), h1 = high >> 32, h0 = high & EPSILON;
   const ulong rest = low - h1, kept = low < h1 ? rest - EPSILON : rest;
   const ulong sum = kept + ((h0 << 32) - h0), folded = sum < kept ? sum + EPSILON : sum;
   return min(folded, folded + EPSILON);  // the sum wraps around if `folded` is p or more
 }
+#endif
 
 #else
 typedef uint4 word;

@@ -7,7 +7,7 @@
 //   GROUP   work-items of a work-group of `hash` and of stages of rows
 //   ITEMS   work-items that transform a record
 //   ROLLED  see unroll.cl
-//   MULTIPLY_ADDS  for SHA-256, see merkle.cl
+//   MULTIPLY_ADDS  for SHA-256, see merkle_hash.cl
 //   ROWS, STAGES, TABLES, HALVES, REDUCED  the kernel of stages of rows, see there
 //
 // Every kernel reads records from word `from` of `in` on, and writes those it makes from word `to`
@@ -206,11 +206,10 @@ __kernel __attribute__((reqd_work_group_size(GROUP, 1, 1))) void ROWS(__global c
 #endif
 }
 #else
-#define word uint
 #define LANES 1
 #define RFC6962 0
 #define UNROLL 1
-#include "merkle_sha256.cl"
+#include "merkle_hash.cl"
 #undef UNROLL
 #include "unroll.cl"
 

@@ -21,6 +21,7 @@ struct Capability {
          pageable_down = 0;  // bytes/s, host to device and back
   Nanos launch{};            // a launch and the wait for it
   Nanos next_launch{};       // one of many launches enqueued together
+  Nanos least_kernel{};      // a kernel of one group that adds to words, by the device's stamps
 };
 
 // Least work that a problem demands of a single device that does all of it, by the kinds of work

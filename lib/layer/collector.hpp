@@ -101,7 +101,7 @@ class Collector {
   std::uint32_t name_of(const char* call);
   command_log::HostMemory host_memory_of(std::uint64_t pointer) const;
   std::size_t poll_all();
-  bool finish(const Pending& pending);
+  bool finish(const Pending& pending, bool has_ended);
   void add_times(const command_log::Times& times);
   bool holds(cl_event event) const;
   void put(const void* record, std::size_t bytes);

@@ -40,6 +40,7 @@ class DeviceCalibration {
       for (const RateMember rate : kRatesOfChip) measured.*rate = rate_of(rate);
       transfers(measured);
       launches(measured);
+      least_kernel(measured);
     });
   }
 
@@ -316,6 +317,20 @@ class DeviceCalibration {
     for (unsigned i = 0; i < kLeastTries; ++i) together.push_back(launch(count) / count);
     measured.launch = std::max(summarise(alone).median, Nanos{1});
     measured.next_launch = std::max(summarise(together).median, Nanos{1});
+  }
+
+  void least_kernel(Capability& measured) {
+    Kernel& object = kernel("least", lanes_);
+    const Grid grid = grid_of(object, group_, group_);
+    Buffer& words = buffer(group_ * sizeof(std::uint32_t));
+    std::vector<Nanos> times;
+    for (unsigned i = 0; i < 1 + kLeastTries; ++i)
+      times.push_back(from_seconds(device_seconds([&] {
+        device_.stream().launch(object, grid, {&words});
+      })));
+    times.erase(times.begin());  // some drivers compile here
+    measured.least_kernel = std::max(summarise(times).median, Nanos{1});
+    holdings_.clear();
   }
 
   Backend& backend_;

@@ -221,7 +221,7 @@ struct Times {
   // Why there are no times: result of clGetEventProfilingInfo, or kGivenUp, too many commands were
   // incomplete. 0: there are times if `status` is 0, too.
   std::int32_t error;
-  std::uint64_t queued, submit, start, end;  // device times
+  std::uint64_t queued, start, end;  // device times; `queued` 0: it was not asked for
 };
 inline constexpr std::int32_t kGivenUp = 1;
 

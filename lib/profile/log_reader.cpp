@@ -431,8 +431,6 @@ class ProcessReader {
     for (const Stamped& stamped : stamped_) {
       ProgramCommand& command = record_.commands[stamped.command];
       const ClockMap& clock = record_.devices[command.device.value].clock;
-      command.queued = clock.to_host(stamped.times.queued);
-      command.submitted = clock.to_host(stamped.times.submit);
       command.started = clock.to_host(stamped.times.start);
       command.ended = clock.to_host(stamped.times.end);
     }

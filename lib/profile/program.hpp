@@ -9,6 +9,7 @@
 
 #include "lib/base/name.hpp"
 #include "lib/base/units.hpp"
+#include "lib/device/capability.hpp"
 #include "lib/device/device.hpp"
 #include "lib/profile/clock_map.hpp"
 #include "lib/profile/timeline.hpp"
@@ -78,6 +79,8 @@ struct ProgramDevice {
   ProgramMemory memory{};
   bool has_queue = false;
   std::string unstamped{};  // why its commands have no time stamps; empty: they have
+  // What it was measured to do, apart from the program; rates and times that are 0 are not known.
+  Capability capability{};
 };
 
 struct ProgramRecord {

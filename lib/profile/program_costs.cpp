@@ -23,6 +23,7 @@ constexpr ProgramCostInfo kProgramCosts[] = {
     {"perfect_balance", "balance", "devices finish together"},
     {"full_overlap", "serial transfers", "transfers run next to kernels"},
     {"fewer_copies", "small copies", "small copies move as fast as large ones"},
+    {"pinned_copies", "pageable memory", "transfers are from and to pinned memory"},
     {"free_transfers", "transfers", "uploads and downloads take no time"},
     {"free_launches", "launches", "kernels begin at once"},
     {"free_waits", "host waits", "calls do not wait for commands"},
@@ -170,6 +171,44 @@ ProgramChange without_transfers(const ProgramRecord& record) {
   return change;
 }
 
+// Returns the bandwidth measured on a device, in bytes/s; 0: not known.
+double measured_rate(const ProgramRecord& record, const ProgramCommand& c, bool pinned) {
+  const Capability& of = record.devices[c.device.value].capability;
+  if (c.kind == CommandKind::upload) return pinned ? of.pinned_up : of.pageable_up;
+  return pinned ? of.pinned_down : of.pageable_down;
+}
+
+// Returns the change to pinned memory; none: nothing is pageable, or no rate is known.
+std::optional<ProgramChange> with_pinned_copies(const ProgramRecord& record) {
+  const auto could_be = [&](const ProgramCommand& c) {
+    return is_transfer(c) && c.pageable && measured_rate(record, c, true) > 0;
+  };
+  ProgramChange change{lengths_of(record), those(record, could_be)};
+  for (std::size_t k = 0; k < record.commands.size(); ++k) {
+    const ProgramCommand& c = record.commands[k];
+    if (!change.at_once[k]) continue;
+    const double time = static_cast<double>(c.bytes) / measured_rate(record, c, true);
+    change.lengths[k] = std::min(change.lengths[k], from_seconds(time));
+  }
+  if (std::find(change.at_once.begin(), change.at_once.end(), true) == change.at_once.end())
+    return std::nullopt;
+  return change;
+}
+
+ProgramChange without_launches(const ProgramRecord& record) {
+  const auto is_launched = [](const ProgramCommand& c) {
+    return c.kind == CommandKind::compute && !c.first_launch;
+  };
+  ProgramChange change{lengths_of(record), those(record, is_launched)};
+  for (std::size_t k = 0; k < record.commands.size(); ++k) {
+    const ProgramCommand& c = record.commands[k];
+    if (change.at_once[k] && c.items > 0)
+      change.lengths[k] = std::max(
+          change.lengths[k] - record.devices[c.device.value].capability.least_kernel, Nanos{});
+  }
+  return change;
+}
+
 // Returns the change to copies that are as fast as the fastest, and counts those that are small.
 ProgramChange with_fewer_copies(const ProgramRecord& record, std::uint64_t& small) {
   const auto is_small = [](const ProgramCommand& c) {
@@ -179,7 +218,8 @@ ProgramChange with_fewer_copies(const ProgramRecord& record, std::uint64_t& smal
   for (const ProgramCommand& c : record.commands)
     if (is_transfer(c) && length_of(c) > Nanos{}) {
       double& most = fastest[{c.device.value, c.kind}];
-      most = std::max(most, static_cast<double>(c.bytes) / seconds(length_of(c)));
+      most = std::max({most, static_cast<double>(c.bytes) / seconds(length_of(c)),
+                       measured_rate(record, c, !c.pageable)});
     }
   ProgramChange change{lengths_of(record), those(record, is_small)};
   for (std::size_t k = 0; k < record.commands.size(); ++k) {
@@ -225,7 +265,9 @@ void name_largest_cost(ProgramCosts& costs, const ProgramRecord& record, double 
     double part;
   };
   static constexpr Easier easier[] = {{"free_transfers", "fewer_copies", kHalfOfIt},
+                                      {"free_transfers", "pinned_copies", kHalfOfIt},
                                       {"free_transfers", "full_overlap", kHalfOfIt},
+                                      {"full_overlap", "pinned_copies", kMostOfIt},
                                       {"full_overlap", "fewer_copies", kMostOfIt},
                                       {"full_overlap", "free_waits", kMostOfIt}};
   for (const Easier& e : easier)
@@ -260,12 +302,11 @@ ProgramCosts find_costs(const ProgramRecord& record, double noise) {
     add_cost(costs, record, "full_overlap", {.no_waits = true, .engines = true});
     const ProgramChange fewer = with_fewer_copies(record, costs.small_copies);
     if (costs.small_copies > 0) add_cost(costs, record, "fewer_copies", fewer);
+    if (const auto pinned = with_pinned_copies(record))
+      add_cost(costs, record, "pinned_copies", *pinned);
     add_cost(costs, record, "free_transfers", without_transfers(record));
   }
-  add_cost(costs, record, "free_launches", {.at_once = those(record, [](const ProgramCommand& c) {
-                                              return c.kind == CommandKind::compute &&
-                                                     !c.first_launch;
-                                            })});
+  add_cost(costs, record, "free_launches", without_launches(record));
   const auto any_call = [&](auto has) {
     return std::any_of(record.calls.begin(), record.calls.end(), has);
   };

@@ -49,8 +49,11 @@ const ProgramCostInfo& program_cost(const std::string& name);  // it must be one
 //   free_transfers   uploads and downloads take no time
 //   full_overlap     transfers run next to kernels, and calls do not wait for them
 //   fewer_copies     copies below kSmallCopy take the time of their bytes at the highest bandwidth
-//                    that a copy of the same direction and device had
-//   free_launches    kernels begin at once, and enqueuing them takes no time
+//                    that a copy of the same direction and device had, or that was measured
+//   pinned_copies    transfers from and to pageable memory take the time of their bytes at the
+//                    bandwidth measured with pinned memory, and enqueuing them takes no time
+//   free_launches    kernels begin at once, enqueuing them takes no time, and they take as much
+//                    less as the least kernel was measured to take
 //   free_waits       calls return without waiting for commands
 //   free_host_work   threads do nothing between their calls
 //   free_builds      kernels are built before the first command, and first launches, in which

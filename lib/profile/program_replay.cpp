@@ -15,6 +15,8 @@ namespace mgpu {
 namespace {
 
 constexpr std::uint32_t kNone = std::numeric_limits<std::uint32_t>::max();
+// Time between two calls that is no more than a loop around them and the layer take.
+constexpr Nanos kLoop{5'000};
 
 // A begin of a call, an end of a call, or a command.
 struct Step {
@@ -218,7 +220,10 @@ class ProgramReplay {
       if (change_.no_waits) ready.replayed = before;
     }
     Nanos gap = call.begin - ready.recorded;
-    if (change_.no_host_work) gap = std::min(gap, Nanos{});
+    if (change_.no_host_work || (gap < kLoop && is_at_once(index) &&
+                                 steps_.previous_call(index) != kNone &&
+                                 is_at_once(steps_.previous_call(index))))
+      gap = std::min(gap, Nanos{});
     begins_[index] = ReplayMoment{call.begin, saturating_add(ready.replayed, gap)};
   }
 
@@ -232,11 +237,16 @@ class ProgramReplay {
     ReplayMoment end{call.end, saturating_add(ready.replayed, tail)};
     if (change_.no_waits && !call.waited.empty())
       end.replayed = std::min(end.replayed, saturating_add(begun, std::max(tail, Nanos{})));
-    if (change_.no_builds && call.kind == CallKind::build) end.replayed = begun;
+    if (change_.no_builds && is_of_build(call)) end.replayed = begun;
     if (call.kind == CallKind::enqueue && is_at_once(index)) end.replayed = ready.replayed;
     ends_[index] = end;
   }
 
+  static bool is_of_build(const HostCall& call) {
+    const std::string& name = call.name.text();
+    return call.kind == CallKind::build || name.starts_with("clCreateProgram") ||
+           name.starts_with("clCreateKernel");
+  }
   // Tells whether the command that a call enqueued begins at once.
   bool is_at_once(std::uint32_t call) const {
     return !at_once_calls_.empty() && at_once_calls_[call];

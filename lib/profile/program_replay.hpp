@@ -10,8 +10,8 @@ namespace mgpu {
 // Changes of a replay; with none it returns the recorded makespan.
 struct ProgramChange {
   std::vector<Nanos> lengths = {};  // by command; empty: as recorded
-  // By command: begins as soon as what it waits for has ended, and enqueuing it takes no time;
-  // empty: none does.
+  // By command: begins as soon as what it waits for has ended, and enqueuing it, and a loop around
+  // several such, takes no time; empty: none does.
   std::vector<bool> at_once = {};
   bool no_waits = false;      // calls return without waiting for commands
   bool no_builds = false;     // programs are built before the first command

@@ -14,12 +14,15 @@ namespace mgpu {
 
 namespace {
 
-// Returns the share of the time of all iterations together that their spread leaves open: the
-// standard error of their mean.
+// Returns the standard error of the median time of iterations, as a share of it: from the median
+// absolute deviation, as if they were normal. In the first one drivers may still prepare, so that
+// mean and standard deviation would be its own.
 double noise_of(const std::optional<IterationFigures>& iterations) {
-  if (!iterations || iterations->time.n < 6 || iterations->time.mean <= Nanos{}) return 0;
+  if (!iterations || iterations->time.n < 6 || iterations->time.median <= Nanos{}) return 0;
   const Summary& time = iterations->time;
-  return seconds(time.stdev) / seconds(time.mean) / std::sqrt(static_cast<double>(time.n));
+  constexpr double kOfDeviation = 1.4826 * 1.2533;  // to a standard error of a mean, of a median
+  return kOfDeviation * seconds(time.mad) / seconds(time.median) /
+         std::sqrt(static_cast<double>(time.n));
 }
 
 // Returns "75 to 25".
@@ -65,6 +68,11 @@ std::string cost_words(const ProfileReport& report, const ProgramCost& cost) {
         "small copies, {} below {}; put together, at the bandwidth of its fastest "
         "copies,",
         costs.small_copies, format_bytes(static_cast<double>(kSmallCopy)));
+  if (name == "pinned_copies")
+    return fmt::format(
+        "pageable memory, of {} transfers; from and to pinned memory (mapped, of a buffer with "
+        "CL_MEM_ALLOC_HOST_PTR)",
+        costs.pageable);
   if (name == "free_transfers") return "transfers; if they were free";
   if (name == "free_launches") {
     std::size_t launches = 0;
@@ -124,7 +132,7 @@ std::vector<std::string> profile_verdict(const ProfileReport& report) {
     return {
         noise > 0.01
             ? fmt::format("No single cost holds it back: none that was tried saves more than the "
-                          "{:.0f} % by which its iterations differ.",
+                          "{:.0f} % that the time of its iterations leaves open.",
                           100 * noise)
             : "No single cost holds it back: none that was tried saves 1 % of its time."};
   }

@@ -24,42 +24,46 @@ Bytes size_of(const std::filesystem::path& file) {
   return size;
 }
 
-std::uint64_t leaves_in(const std::filesystem::path& file, Bytes size, Remainder remainder) {
-  const std::uint64_t whole = size / digest_bytes, rest = size % digest_bytes;
+std::uint64_t leaves_in(const std::filesystem::path& file, Bytes size, Remainder remainder,
+                        Bytes leaf_bytes) {
+  const std::uint64_t whole = size / leaf_bytes, rest = size % leaf_bytes;
   if (rest != 0 && remainder == Remainder::refuse) {
-    throw cannot_read(file, "its size of " + std::to_string(size) +
-                                " B is no multiple of the 32 of a leaf, " + std::to_string(rest) +
+    throw cannot_read(file, "its size of " + std::to_string(size) + " B is no multiple of the " +
+                                std::to_string(leaf_bytes) + " of a leaf, " + std::to_string(rest) +
                                 " are left over; expected: whole leaves, --pad to fill up the last "
-                                "one with zeros, or --tree "
-                                "rfc6962, where it may be shorter");
+                                "one with zeros, or --tree rfc6962 or hashed, where it may be "
+                                "shorter");
   }
   return whole + (rest != 0);
 }
 
 }  // namespace
 
-Leaves::Leaves(std::uint64_t count)
-    : count_(count), pages_(bytes_of_leaves(count), std::to_string(count) + " leaves") {}
+Leaves::Leaves(std::uint64_t count, Bytes leaf_bytes)
+    : count_(count),
+      leaf_bytes_(leaf_bytes),
+      pages_(bytes_of_leaves(count, leaf_bytes), std::to_string(count) + " leaves") {}
 
-Leaves Leaves::random(std::uint64_t count, std::uint64_t seed, unsigned threads) {
+Leaves Leaves::random(std::uint64_t count, std::uint64_t seed, unsigned threads, Bytes leaf_bytes) {
   constexpr std::uint64_t words_at_once = std::uint64_t{1} << 18;
-  Leaves leaves(count);
-  const std::uint64_t words = count * 4;
+  Leaves leaves(count, leaf_bytes);
+  const Bytes size = count * leaf_bytes;
   std::byte* data = leaves.pages_.data();
   const auto fill = [&](std::uint64_t i) {
     const std::uint64_t x = splitmix64(seed, i);
-    for (unsigned b = 0; b < 8; ++b) data[i * 8 + b] = static_cast<std::byte>(x >> (8 * b));
+    const Bytes end = std::min<Bytes>(8, size - i * 8);
+    for (unsigned b = 0; b < end; ++b) data[i * 8 + b] = static_cast<std::byte>(x >> (8 * b));
   };
-  parallel_for(words, threads, fill, words_at_once);
+  parallel_for(ceil_div(size, Bytes{8}), threads, fill, words_at_once);
   return leaves;
 }
 
 Leaves Leaves::from_file(const std::filesystem::path& file, std::uint64_t count,
-                         Remainder remainder) {
+                         Remainder remainder, Bytes leaf_bytes) {
   const Bytes size = size_of(file);
-  if (leaves_in(file, size, remainder) != count)
+  if (leaves_in(file, size, remainder, leaf_bytes) != count)
     throw cannot_read(file, "does not hold the expected " + std::to_string(count) + " leaves");
-  Leaves leaves(count);
+  Leaves leaves(count, leaf_bytes);
   std::byte* data = leaves.pages_.data();
   std::ifstream stream(file, std::ios::binary);
   if (!stream) throw cannot_read(file, "cannot be opened");
@@ -68,22 +72,27 @@ Leaves Leaves::from_file(const std::filesystem::path& file, std::uint64_t count,
     throw cannot_read(file, "cannot be read to its end");
   if (stream.peek() != std::ifstream::traits_type::eof())
     throw cannot_read(file, "grew while it was read");
-  std::fill(data + size, data + count * digest_bytes, std::byte{0});
-  if (remainder == Remainder::short_leaf && size % digest_bytes != 0) {
-    leaves.unused_bytes_ = count * digest_bytes - size;
+  std::fill(data + size, data + count * leaf_bytes, std::byte{0});
+  if (remainder == Remainder::short_leaf && size % leaf_bytes != 0) {
+    leaves.unused_bytes_ = count * leaf_bytes - size;
     data[size] = std::byte{0x80};
   }
   return leaves;
 }
 
-std::uint64_t count_in_file(const std::filesystem::path& file, Remainder remainder) {
-  return leaves_in(file, size_of(file), remainder);
+std::uint64_t count_in_file(const std::filesystem::path& file, Remainder remainder,
+                            Bytes leaf_bytes) {
+  return leaves_in(file, size_of(file), remainder, leaf_bytes);
 }
 
-Bytes bytes_of_leaves(std::uint64_t count) {
+Bytes bytes_of_leaves(std::uint64_t count, Bytes leaf_bytes) {
   if (count > most_leaves)
     throw Error(ErrorKind::usage, "--size: at most 2^56 leaves, not " + std::to_string(count));
-  return count * digest_bytes;
+  if (count > most_leaves * digest_bytes / leaf_bytes)
+    throw Error(ErrorKind::usage, "--leaf-bytes: at most 2^61 bytes in all, not " +
+                                      std::to_string(count) + " leaves of " +
+                                      std::to_string(leaf_bytes));
+  return count * leaf_bytes;
 }
 
 }  // namespace mgpu::merkle

@@ -2,20 +2,20 @@
 
 #include <algorithm>
 
-#include "suites/merkle/sha256.hpp"
+#include "suites/merkle/hash.hpp"
 
 namespace mgpu::merkle {
 namespace {
 
 constexpr std::size_t words_per_digest = 8;
-constexpr char file[] = "merkle.cl";
+constexpr char file[] = "merkle.cl", leaves_file[] = "merkle_leaves.cl";
 
 std::span<std::byte> bytes_of(std::vector<std::uint32_t>& words) {
   return std::as_writable_bytes(std::span(words));
 }
 
-Digest digest_at(const std::vector<std::uint32_t>& words, std::size_t i) {
-  return from_words(std::span(words).subspan(i * words_per_digest).first<words_per_digest>());
+Digest digest_at(Hash hash, const std::vector<std::uint32_t>& words, std::size_t i) {
+  return from_words(hash, std::span(words).subspan(i * words_per_digest).first<words_per_digest>());
 }
 
 }  // namespace
@@ -25,12 +25,17 @@ MerkleProgram::MerkleProgram(MerkleWorkload& workload, DeviceResources& device, 
     : workload_(workload),
       traits_(device.traits()),
       mode_(mode),
-      layout_(layout(traits_, workload.kind(), workload.geometry(), mode, fits)),
-      passes_(passes(traits_, workload.kind(), workload.geometry().height)) {
+      layout_(layout(traits_, workload.rules(), workload.geometry(), mode, fits)),
+      passes_(passes(traits_, workload.rules(), workload.geometry().height)),
+      odd_flag_(workload.rules().is_bitcoin() && workload.geometry().leaves > 1 ? odd_twice : 0u) {
   const std::string options =
-      kernel_options(traits_, workload.kind(), workload.leaves().unused_bits() != 0);
+      kernel_options(traits_, workload.rules(), workload.leaves().unused_bytes() != 0);
   reduce_ = device.kernel(file, "reduce", options);
   if (!traits_.cpu) group_ = device.kernel(file, "reduce_group", options);
+  if (layout_.digests != 0) {
+    hash_leaves_ = device.kernel(leaves_file, "hash_leaves", options);
+    digests_ = device.allocate(layout_.digests);
+  }
   for (unsigned i = 0; i < layout_.leaf_buffers; ++i)
     leaves_[i] = allocate_input(device, layout_.leaves, mode);
   for (unsigned i = 0; i < 2; ++i) scratch_[i] = device.allocate(layout_.scratch[i]);
@@ -60,29 +65,56 @@ void MerkleProgram::enqueue(const Slice& slice, unsigned slot, Stream& stream) {
   const std::uint64_t buffer_start = mode_ == Mode::resident ? 0 : begin;
   for (Items item = slice.begin; item < slice.end; item += layout_.piece) {
     const Items item_end = std::min(slice.end, item + layout_.piece);
-    const std::uint32_t unused_bits =
-        item_end == geometry.items ? workload_.leaves().unused_bits() : 0;
-    reduce_piece(leaves, geometry.first_leaf(item) - buffer_start, unused_bits, item, item_end,
-                 stream);
+    reduce_piece(leaves, geometry.first_leaf(item) - buffer_start, item, item_end, stream);
   }
   pending_.push_back({slice.begin, slice.end});
   owned_.push_back({slice.begin, slice.end});
 }
 
-// Reduces items begin .. end - 1, whose leaves begin at `first` of `leaves`, to their roots; the
-// last leaf leaves `unused_bits` of its 256 bits unused. Launches are in order, so the next piece
-// may use the scratch buffers again. With no leaves, the launches have nothing to do.
-void MerkleProgram::reduce_piece(Buffer& leaves, std::uint64_t first, std::uint32_t unused_bits,
-                                 Items begin, Items end, Stream& stream) {
+// Reduces items begin .. end - 1, whose leaves begin at `first` of `leaves`, to their roots.
+// Launches are in order, so the next piece may use the scratch buffers again. With no leaves, the
+// launches have nothing to do.
+void MerkleProgram::reduce_piece(Buffer& leaves, std::uint64_t first, Items begin, Items end,
+                                 Stream& stream) {
   Buffer* in = &leaves;
+  const Bytes unused =
+      end == workload_.geometry().items ? workload_.leaves().unused_bytes() : Bytes{0};
+  if (digests_) {
+    const Geometry& geometry = workload_.geometry();
+    hash_leaves(leaves, first, geometry.first_leaf(end) - geometry.first_leaf(begin), unused,
+                stream);
+    in = digests_.get();
+    first = 0;
+  }
   const std::vector<Segments> all = segments(traits_, passes_, workload_.geometry(), begin, end);
   for (std::size_t i = 0; i < passes_.size(); ++i) {
     const bool last = i + 1 == passes_.size();
     Buffer* out = last ? item_roots_.get() : scratch_[i % 2].get();
-    launch(passes_[i], all[i], *in, *out, i == 0 ? first : 0, last ? begin : 0, stream,
-           i == 0 ? unused_bits : 0);
+    Pass pass = passes_[i];
+    pass.flags |= odd_flag_;
+    launch(pass, all[i], *in, *out, i == 0 ? first : 0, last ? begin : 0, stream,
+           i == 0 && !digests_ ? u32(8 * unused) : 0);
     in = out;
   }
+}
+
+// Hashes `count` leaves from leaf `first` of `leaves` on to digests_. The last one is `unused`
+// bytes shorter than the others.
+void MerkleProgram::hash_leaves(Buffer& leaves, std::uint64_t first, std::uint64_t count,
+                                Bytes unused, Stream& stream) {
+  const Bytes bytes = workload_.rules().leaf_bytes;
+  const std::uint64_t whole = count - (unused != 0);
+  const auto launch_part = [&](std::uint64_t from, std::uint64_t end, Bytes length) {
+    if (from == end) return;
+    const std::uint32_t one = 1;
+    stream.launch(
+        *hash_leaves_,
+        grid_of(*hash_leaves_, ceil_div(end - from, lanes(traits_)), traits_.cpu ? 1 : 128),
+        {&leaves, digests_.get(), (first + from) * bytes, from, end - from, u32(bytes), u32(length),
+         one});
+  };
+  launch_part(0, whole, bytes);
+  launch_part(whole, count, bytes - unused);
 }
 
 void MerkleProgram::launch(const Pass& pass, const Segments& segments, Buffer& in, Buffer& out,
@@ -150,7 +182,7 @@ Completion MerkleProgram::collect(Stream& stream) {
   if (collected_.empty()) return {};
   return [this] {
     for (std::size_t i = 0; i < collected_.size(); ++i)
-      collected_[i].digest = digest_at(node_words_, i);
+      collected_[i].digest = digest_at(workload_.rules().hash, node_words_, i);
     workload_.add_partials(collected_);
   };
 }
@@ -161,7 +193,8 @@ void MerkleProgram::collect_cover(const Range& range) {
   for (Items begin = range.begin; begin < range.end;) {
     const std::uint64_t tree = begin / per_tree;
     const Items first = tree * per_tree, end = std::min(range.end, first + per_tree);
-    for (const TreeNode& node : cover(begin - first, end - first, per_tree)) {
+    for (const TreeNode& node :
+         cover_items(workload_.rules(), begin - first, end - first, per_tree)) {
       collected_.push_back({tree, node, {}});
       task_words_.push_back(u32(first + node.begin()));
       task_words_.push_back(u32(node.end(per_tree) - node.begin()));
@@ -184,7 +217,7 @@ Completion MerkleProgram::publish(Stream& stream) {
     for (const Range& range : owned_) {
       std::vector<Digest> roots;
       for (Items i = range.begin; i < range.end; ++i)
-        roots.push_back(digest_at(published_words_, i));
+        roots.push_back(digest_at(workload_.rules().hash, published_words_, i));
       workload_.add_item_roots(range.begin, roots);
     }
   };
@@ -200,15 +233,15 @@ Completion MerkleProgram::merge(Stream& stream) {
             row_words_.end(), inside_a_node);
   for (const Partial& partial : workload_.frontier()) {
     const Items at = partial.node.begin();
-    const auto words = to_words(partial.digest);
+    const auto words = to_words(workload_.rules().hash, partial.digest);
     std::copy(words.begin(), words.end(),
               row_words_.begin() + static_cast<std::ptrdiff_t>(at * words_per_digest));
     row_words_[items * words_per_digest + at] = partial.node.level;
   }
   stream.upload(*rows_, 0, bytes_of(row_words_));
   task_words_ = {0, u32(items)};
-  launch_tasks(*rows_, covered, stream);
-  return [this] { workload_.set_roots({digest_at(node_words_, 0)}); };
+  launch_tasks(*rows_, covered | odd_flag_, stream);
+  return [this] { workload_.set_roots({digest_at(workload_.rules().hash, node_words_, 0)}); };
 }
 
 }  // namespace mgpu::merkle

@@ -23,8 +23,9 @@ class MerkleProgram : public DeviceProgram, public MergingProgram {
   Completion merge(Stream& stream) override;
 
  private:
-  void reduce_piece(Buffer& leaves, std::uint64_t first, std::uint32_t unused_bits, Items begin,
-                    Items end, Stream& stream);
+  void reduce_piece(Buffer& leaves, std::uint64_t first, Items begin, Items end, Stream& stream);
+  void hash_leaves(Buffer& leaves, std::uint64_t first, std::uint64_t count, Bytes unused,
+                   Stream& stream);
   void launch(const Pass& pass, const Segments& segments, Buffer& in, Buffer& out,
               std::uint64_t first, std::uint64_t out_first, Stream& stream,
               std::uint32_t unused_bits = 0);
@@ -36,8 +37,9 @@ class MerkleProgram : public DeviceProgram, public MergingProgram {
   const Mode mode_;
   const Layout layout_;
   const std::vector<Pass> passes_;
-  std::unique_ptr<Kernel> reduce_, group_;  // group_: only on GPUs
-  std::unique_ptr<Buffer> leaves_[2], scratch_[2], item_roots_, nodes_, tasks_, rows_;
+  const std::uint32_t odd_flag_;  // odd_twice if a level has a node without a partner
+  std::unique_ptr<Kernel> reduce_, group_, hash_leaves_;  // group_: only on GPUs
+  std::unique_ptr<Buffer> leaves_[2], digests_, scratch_[2], item_roots_, nodes_, tasks_, rows_;
 
   std::vector<Range> pending_, owned_;  // items enqueued since the last collect; since prepare
   // Host memory of transfers in flight.

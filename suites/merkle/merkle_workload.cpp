@@ -7,34 +7,34 @@
 #include "lib/workload/parallel_for.hpp"
 #include "lib/workload/result_file.hpp"
 #include "suites/common/sha256_hex.hpp"
+#include "suites/merkle/hash.hpp"
 #include "suites/merkle/merkle_program.hpp"
 #include "suites/merkle/passes.hpp"
 #include "suites/merkle/reference.hpp"
-#include "suites/merkle/sha256.hpp"
 
 namespace mgpu::merkle {
 
-Shape shape_of(const Geometry& geometry) {
+Shape shape_of(const Rules& rules, const Geometry& geometry) {
   Shape shape;
   shape.items = geometry.items;
   shape.unit = {"leaves", geometry.all_leaves()};
   shape.ops = static_cast<double>(geometry.trees) *
               (geometry.leaves == 0 ? 0 : static_cast<double>(geometry.leaves - 1));
   shape.rate_unit = "nodes/s";
-  shape.bytes_in = geometry.all_leaves() * digest_bytes;
+  shape.bytes_in = geometry.all_leaves() * rules.leaf_bytes;
   shape.bytes_out = geometry.trees * digest_bytes;
   shape.spread_cost();
   shape.cost.out_bytes = digest_bytes;
   return shape;
 }
 
-MerkleWorkload::MerkleWorkload(TreeKind kind, Leaves leaves, unsigned host_threads,
+MerkleWorkload::MerkleWorkload(const Rules& rules, Leaves leaves, unsigned host_threads,
                                std::uint64_t trees)
-    : kind_(kind),
+    : rules_(rules),
       leaves_(std::move(leaves)),
       host_threads_(host_threads),
       geometry_(Geometry::of(leaves_.count() / trees, trees)),
-      shape_(shape_of(geometry_)),
+      shape_(shape_of(rules, geometry_)),
       item_roots_(geometry_.items) {
   if (geometry_.per_tree == 1) {
     whole_trees_.resize(trees);
@@ -45,16 +45,17 @@ MerkleWorkload::MerkleWorkload(TreeKind kind, Leaves leaves, unsigned host_threa
 }
 
 Capacity MerkleWorkload::capacity(const DeviceTraits& device, Mode mode) const {
-  return merkle::capacity(device, kind_, geometry_, mode);
+  return merkle::capacity(device, rules_, geometry_, mode);
 }
 
-// Hashing a node of 64 bytes takes 1050 rotations and shifts and 616 three-input logic functions,
-// counted in the machine code for an H200; its 626 additions can run in parallel, on the pipe that
-// multiplies. Each of the 1666 takes the slot of a multiply-add, which `calibrate` counts as two
-// operations. Other trees have other schedules, and CPUs other instructions; they are not counted.
+// Hashing a node of 64 bytes with SHA-256 takes 1050 rotations and shifts and 616 three-input logic
+// functions, counted in the machine code for an H200; its 626 additions can run in parallel, on the
+// pipe that multiplies. Each of the 1666 takes the slot of a multiply-add, which `calibrate` counts
+// as two operations. Other trees and hashes have other schedules, and CPUs other instructions; they
+// are not counted.
 Demand MerkleWorkload::demand(const DeviceTraits& device) const {
   Demand demand;
-  if (device.cpu || kind_ != TreeKind::plain) return demand;
+  if (device.cpu || rules_.kind != TreeKind::plain || rules_.hash != Hash::sha256) return demand;
   demand.int32 = 2 * 1666 * shape_.ops;
   demand.memory_bytes = static_cast<double>(shape_.bytes_in);
   return demand;
@@ -100,7 +101,7 @@ std::vector<Partial> MerkleWorkload::frontier() const {
 void MerkleWorkload::rehearse_merge(std::size_t parts) {
   PartialTree tree(parts);
   for (std::size_t i = 0; i < parts; ++i) tree.set({0, i}, {});
-  combine(kind_, tree);
+  combine(rules_, tree);
 }
 
 bool MerkleWorkload::merge_on_device(const DeviceTraits& best, Nanos per_part) const {
@@ -114,12 +115,12 @@ void MerkleWorkload::merge() {
   const std::scoped_lock lock(mutex_);
   roots_.resize(geometry_.trees);
   if (geometry_.leaves == 0) {
-    std::fill(roots_.begin(), roots_.end(), sha256({}));
+    std::fill(roots_.begin(), roots_.end(), hash_message(rules_.hash, {}));
     return;
   }
   for (std::size_t tree = 0; tree < roots_.size(); ++tree) {
     if (!partials_.empty()) {
-      roots_[tree] = combine(kind_, partials_[tree]);
+      roots_[tree] = combine(rules_, partials_[tree]);
     } else if (whole_trees_[tree]) {
       roots_[tree] = *whole_trees_[tree];
     } else {
@@ -144,33 +145,35 @@ Verdict MerkleWorkload::verify(VerifyLevel level, std::uint64_t seed) {
 
 Verdict MerkleWorkload::verify_full() {
   const std::uint64_t trees = geometry_.trees;
+  const std::string reference(reference_name(rules_.hash));
   if (reference_roots_.empty()) {
     reference_roots_.resize(trees);
     const auto threads_each = static_cast<unsigned>(host_threads_ / trees);
     parallel_for(trees, host_threads_, [&](std::uint64_t tree) {
       const std::uint64_t first = tree * geometry_.leaves;
       reference_roots_[tree] = reference_root(
-          kind_, leaves_.content(first, first + geometry_.leaves), std::max(1u, threads_each));
+          rules_, leaves_.content(first, first + geometry_.leaves), std::max(1u, threads_each));
     });
   }
-  Verdict verdict{Verdict::Status::passed,
-                  trees == 1
-                      ? "the whole tree from its leaves, by OpenSSL"
-                      : "all " + std::to_string(trees) + " trees from their leaves, by OpenSSL",
-                  ""};
+  Verdict verdict{
+      Verdict::Status::passed,
+      trees == 1 ? "the whole tree from its leaves, by " + reference
+                 : "all " + std::to_string(trees) + " trees from their leaves, by " + reference,
+      ""};
   for (std::uint64_t tree = 0; tree < trees; ++tree) {
     if (roots_[tree] == reference_roots_[tree]) continue;
     verdict.status = Verdict::Status::failed;
     verdict.message = (trees == 1 ? "root " : "tree " + std::to_string(tree) + " has the root ") +
-                      hex(roots_[tree]) + ", OpenSSL says " + hex(reference_roots_[tree]);
+                      hex(roots_[tree]) + ", " + reference + " says " + hex(reference_roots_[tree]);
     break;
   }
   return verdict;
 }
 
 Digest MerkleWorkload::item_by_reference(Items item) const {
-  return reference_root(
-      kind_, leaves_.content(geometry_.first_leaf(item), geometry_.first_leaf(item + 1)), 1);
+  return reference_root(rules_,
+                        leaves_.content(geometry_.first_leaf(item), geometry_.first_leaf(item + 1)),
+                        1, geometry_.per_tree > 1 ? geometry_.height : 0);
 }
 
 std::string MerkleWorkload::name_of(Items item) const {
@@ -185,6 +188,7 @@ std::string MerkleWorkload::name_of(Items item) const {
 Verdict MerkleWorkload::verify_sample(std::uint64_t seed) {
   if (geometry_.leaves == 0) return verify_full();
   constexpr std::size_t checks = 16;
+  const std::string reference(reference_name(rules_.hash));
   std::mt19937_64 random(seed);
   std::vector<Items> chosen, missing;
   for (Items i = 0; i < geometry_.items; ++i) {
@@ -205,20 +209,20 @@ Verdict MerkleWorkload::verify_sample(std::uint64_t seed) {
 
   Verdict verdict{Verdict::Status::passed, "", ""};
   verdict.method = std::to_string(chosen.size()) + " of " + std::to_string(geometry_.items) +
-                   " subtrees from their leaves, and all levels above them, by OpenSSL";
+                   " subtrees from their leaves, and all levels above them, by " + reference;
   for (std::size_t i = 0; i < chosen.size(); ++i) {
     if (nodes[chosen[i]] == expected[i]) continue;
     verdict.status = Verdict::Status::failed;
-    verdict.message =
-        name_of(chosen[i]) + " is " + hex(nodes[chosen[i]]) + ", OpenSSL says " + hex(expected[i]);
+    verdict.message = name_of(chosen[i]) + " is " + hex(nodes[chosen[i]]) + ", " + reference +
+                      " says " + hex(expected[i]);
     return verdict;
   }
   for (std::uint64_t tree = 0; tree < geometry_.trees; ++tree) {
     const Items per_tree = geometry_.per_tree;
-    const Digest top = reference_top(kind_, std::span(nodes).subspan(tree * per_tree, per_tree));
+    const Digest top = reference_top(rules_, std::span(nodes).subspan(tree * per_tree, per_tree));
     if (roots_[tree] == top) continue;
     verdict.status = Verdict::Status::failed;
-    verdict.message = "root " + hex(roots_[tree]) + ", OpenSSL combines the subtrees" +
+    verdict.message = "root " + hex(roots_[tree]) + ", " + reference + " combines the subtrees" +
                       (geometry_.trees > 1 ? " of tree " + std::to_string(tree) : "") + " to " +
                       hex(top);
     break;

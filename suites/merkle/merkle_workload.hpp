@@ -11,12 +11,12 @@
 
 namespace mgpu::merkle {
 
-Shape shape_of(const Geometry& geometry);
+Shape shape_of(const Rules& rules, const Geometry& geometry);
 
 class MerkleWorkload : public Workload, public DeviceMerge, public TimedMerge {
  public:
   // `leaves`: those of `trees` trees of one size, one tree after the other.
-  MerkleWorkload(TreeKind kind, Leaves leaves, unsigned host_threads, std::uint64_t trees = 1);
+  MerkleWorkload(const Rules& rules, Leaves leaves, unsigned host_threads, std::uint64_t trees = 1);
 
   // Merging many trees takes no time to plan by: few nodes lie above the cuts between devices.
   WorkloadInterfaces interfaces() override {
@@ -39,7 +39,7 @@ class MerkleWorkload : public Workload, public DeviceMerge, public TimedMerge {
 
   // Called by programs. The add_ functions may be called from several threads at once, in any
   // order.
-  TreeKind kind() const { return kind_; }
+  const Rules& rules() const { return rules_; }
   const Geometry& geometry() const { return geometry_; }
   const Leaves& leaves() const { return leaves_; }
   void add_partials(std::span<const Partial> partials);
@@ -54,7 +54,7 @@ class MerkleWorkload : public Workload, public DeviceMerge, public TimedMerge {
   Digest item_by_reference(Items item) const;
   std::string name_of(Items item) const;
 
-  TreeKind kind_;
+  Rules rules_;
   Leaves leaves_;
   unsigned host_threads_;
   Geometry geometry_;

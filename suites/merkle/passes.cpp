@@ -17,8 +17,8 @@ std::uint64_t leaves_of(const Geometry& geometry, Items items) {
   return std::min(geometry.all_leaves(), items * geometry.leaves_of_item());
 }
 
-Bytes item_bytes(const Geometry& geometry) {
-  return std::max<std::uint64_t>(1, geometry.leaves_of_item()) * digest_bytes;
+Bytes item_bytes(const Rules& rules, const Geometry& geometry) {
+  return std::max<std::uint64_t>(1, geometry.leaves_of_item()) * rules.leaf_bytes;
 }
 
 std::uint64_t nodes_above(std::uint64_t nodes, unsigned levels) {
@@ -69,7 +69,12 @@ std::vector<Segments> segments(const DeviceTraits& device, const std::vector<Pas
   return all;
 }
 
-std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned height) {
+bool has_leaf_pass(const Rules& rules) {
+  return rules.hashes_leaves() && !(rules.kind == TreeKind::rfc6962 && rules.hash == Hash::sha256 &&
+                                    rules.leaf_bytes == digest_bytes);
+}
+
+std::vector<Pass> passes(const DeviceTraits& device, const Rules& rules, unsigned height) {
   std::vector<Pass> chain;
   if (device.cpu) {
     constexpr unsigned most = 6;
@@ -91,53 +96,62 @@ std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned hei
     } while (rest > a_group);
     if (rest > 0) chain.push_back({true, rest, 0});
   }
-  chain.front().flags |= in_leaves | (kind == TreeKind::rfc6962 ? hash_leaves : 0u);
+  chain.front().flags |=
+      in_leaves | (rules.hashes_leaves() && !has_leaf_pass(rules) ? hash_leaves : 0u);
   return chain;
 }
 
-std::string kernel_options(const DeviceTraits& device, TreeKind kind, bool short_leaf) {
+std::string kernel_options(const DeviceTraits& device, const Rules& rules, bool short_leaf) {
+  constexpr std::array<const char*, 3> hashes{"", " -DKECCAK256", " -DBLAKE3"};
   return std::string(device.cpu ? "-DLANES=16" : "-DLANES=1") + " -DUNROLL=1" +
          (device.nvidia ? " -DMULTIPLY_ADDS" : "") +
-         (kind == TreeKind::plain ? " -DRFC6962=0" : " -DRFC6962=1") +
-         (short_leaf ? " -DSHORT_LEAF" : "");
+         (rules.has_prefixes() ? " -DRFC6962=1" : " -DRFC6962=0") +
+         (short_leaf && !has_leaf_pass(rules) ? " -DSHORT_LEAF" : "") +
+         (rules.is_bitcoin() ? " -DBITCOIN" : "") + hashes[static_cast<std::size_t>(rules.hash)];
 }
 
 Bytes Layout::total() const {
-  return leaf_buffers * leaves + scratch[0] + scratch[1] + 3 * rows + tasks;
+  return leaf_buffers * leaves + digests + scratch[0] + scratch[1] + 3 * rows + tasks;
 }
 
-Layout layout(const DeviceTraits& device, TreeKind kind, const Geometry& geometry, Mode mode,
+Layout layout(const DeviceTraits& device, const Rules& rules, const Geometry& geometry, Mode mode,
               Items fits) {
-  const std::vector<Pass> chain = passes(device, kind, geometry.height);
+  const std::vector<Pass> chain = passes(device, rules, geometry.height);
   Layout plan;
   plan.leaf_buffers = mode == Mode::resident ? 1 : 2;
   plan.leaves =
-      leaves_of(geometry, mode == Mode::resident ? geometry.items : fits) * digest_bytes + padding;
+      leaves_of(geometry, mode == Mode::resident ? geometry.items : fits) * rules.leaf_bytes +
+      padding;
   plan.piece = std::max<Items>(fits, 1);
-  while (scratch_bytes(device, chain, geometry, plan.piece, plan.scratch) > scratch_limit &&
-         plan.piece > 1)
-    plan.piece = (plan.piece + 1) / 2;
+  for (;; plan.piece = (plan.piece + 1) / 2) {
+    if (has_leaf_pass(rules))
+      plan.digests = leaves_of(geometry, plan.piece) * digest_bytes + padding;
+    const Bytes all =
+        plan.digests + scratch_bytes(device, chain, geometry, plan.piece, plan.scratch);
+    if (all <= scratch_limit || plan.piece == 1) break;
+  }
   plan.rows = geometry.items * (digest_bytes + sizeof(std::uint32_t)) + padding;
   plan.tasks = geometry.items * 2 * sizeof(std::uint32_t);
   return plan;
 }
 
-Capacity capacity(const DeviceTraits& device, TreeKind kind, const Geometry& geometry, Mode mode) {
+Capacity capacity(const DeviceTraits& device, const Rules& rules, const Geometry& geometry,
+                  Mode mode) {
   const Bytes usable = device.usable_memory();
   const auto too_large = [&](const Layout& plan) {
     return plan.leaves > device.max_allocation ||
-           std::max(plan.scratch[0], plan.scratch[1]) > device.max_allocation ||
+           std::max({plan.digests, plan.scratch[0], plan.scratch[1]}) > device.max_allocation ||
            plan.total() > usable;
   };
   Capacity capacity;
   capacity.fits = geometry.items;
-  const Bytes item = item_bytes(geometry);
+  const Bytes item = item_bytes(rules, geometry);
   if (mode == Mode::end_to_end)
     capacity.fits = std::min(capacity.fits, std::max<Items>(1, largest_slot / item));
-  Layout plan = layout(device, kind, geometry, mode, capacity.fits);
+  Layout plan = layout(device, rules, geometry, mode, capacity.fits);
   while (mode == Mode::end_to_end && capacity.fits > 1 && too_large(plan)) {
     capacity.fits /= 2;
-    plan = layout(device, kind, geometry, mode, capacity.fits);
+    plan = layout(device, rules, geometry, mode, capacity.fits);
   }
   if (too_large(plan)) {
     capacity.fits = 0;
@@ -155,7 +169,7 @@ Capacity capacity(const DeviceTraits& device, TreeKind kind, const Geometry& geo
     // about 100 us however small it is, because each of its three passes waits for the last hash;
     // uploading 8 MiB (157 us) hides that. Two slices of 4 MiB are better than one of 8 MiB. Above
     // 32 MiB (8 MiB for CPUs, which copy through their caches) there is no further gain.
-    const Bytes all = geometry.all_leaves() * digest_bytes;
+    const Bytes all = geometry.all_leaves() * rules.leaf_bytes;
     const Bytes least = device.cpu ? mib : std::clamp<Bytes>(all / 2, 4 * mib, 8 * mib);
     const Bytes piece = std::clamp<Bytes>(all / 32, least, (device.cpu ? 8 : 32) * mib);
     capacity.pipeline = std::clamp<Items>(piece / item, 1, capacity.fits);

@@ -17,7 +17,8 @@ enum PassFlags : std::uint32_t {
   in_blocks = 4,
   out_blocks = 8,
   tasks = 16,
-  covered = 32
+  covered = 32,
+  odd_twice = 64
 };
 
 struct Pass {
@@ -26,11 +27,16 @@ struct Pass {
   std::uint32_t flags = 0;
 };
 
+// Returns whether a launch of kernels/merkle_leaves.cl hashes the leaves of a piece before the
+// passes, which then reduce their digests. SHA-256 of a prefix and 32 bytes is part of the first
+// pass.
+bool has_leaf_pass(const Rules& rules);
+
 // Returns the launches that reduce items of 2^height leaves to item roots. The last one writes the
 // roots; the others fill the two scratch buffers in turn. On GPUs `reduce` takes 8 nodes to 1 while
 // the grid stays large, then one work-group reduces each item. On CPUs `reduce` takes up to 2^6
 // nodes to 1.
-std::vector<Pass> passes(const DeviceTraits& device, TreeKind kind, unsigned height);
+std::vector<Pass> passes(const DeviceTraits& device, const Rules& rules, unsigned height);
 
 // The segments that one launch reduces, each by itself: items, or all nodes of a launch if no tree
 // ends within them at an incomplete node. Counts and distances are in nodes.
@@ -46,8 +52,8 @@ struct Segments {
 std::vector<Segments> segments(const DeviceTraits& device, const std::vector<Pass>& chain,
                                const Geometry& geometry, Items begin, Items end);
 
-// Returns the build options. `short_leaf`: the last leaf may have fewer than 32 bytes.
-std::string kernel_options(const DeviceTraits& device, TreeKind kind, bool short_leaf);
+// Returns the build options. `short_leaf`: the last leaf may be shorter than the others.
+std::string kernel_options(const DeviceTraits& device, const Rules& rules, bool short_leaf);
 
 // Returns how many nodes one work-item of `reduce` handles as a vector.
 constexpr unsigned lanes(const DeviceTraits& device) { return device.cpu ? 16 : 1; }
@@ -56,6 +62,7 @@ constexpr unsigned lanes(const DeviceTraits& device) { return device.cpu ? 16 : 
 struct Layout {
   unsigned leaf_buffers = 1;  // resident: one for all leaves; end to end: one per slot
   Bytes leaves = 0;           // size of each leaf buffer
+  Bytes digests = 0;          // hashed leaves of a piece; 0 without a pass of their own
   Bytes scratch[2] = {0, 0};
   // Size of each of three buffers: item roots; collected nodes; nodes to merge with their levels.
   Bytes rows = 0;
@@ -63,10 +70,11 @@ struct Layout {
   Items piece = 0;  // items reduced by one chain of launches; a longer slice takes several
   Bytes total() const;
 };
-Layout layout(const DeviceTraits& device, TreeKind kind, const Geometry& geometry, Mode mode,
+Layout layout(const DeviceTraits& device, const Rules& rules, const Geometry& geometry, Mode mode,
               Items fits);
 
 // Returns the capacity as Workload::capacity defines it.
-Capacity capacity(const DeviceTraits& device, TreeKind kind, const Geometry& geometry, Mode mode);
+Capacity capacity(const DeviceTraits& device, const Rules& rules, const Geometry& geometry,
+                  Mode mode);
 
 }  // namespace mgpu::merkle

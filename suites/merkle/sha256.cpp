@@ -1,10 +1,10 @@
 // SHA-256 as in FIPS 180-4, section 6.2. The constants are computed from their definitions
 // (sections 4.2.2 and 5.3.3), so that no table is typed in a second time.
-#include "suites/merkle/sha256.hpp"
-
 #include <algorithm>
 #include <bit>
 #include <cstring>
+
+#include "suites/merkle/hash.hpp"
 
 namespace mgpu::merkle {
 namespace {
@@ -79,18 +79,6 @@ void compress(State& state, const std::uint8_t* block) {
   for (std::size_t i = 0; i < 8; ++i) state[i] += out[i];
 }
 
-Digest combine_node(TreeKind kind, const PartialTree& tree, const std::vector<TreeNode>& frontier,
-                    std::size_t& next, const TreeNode& node) {
-  if (frontier[next] == node) return *tree.find(frontier[next++]);
-  const Digest left = combine_node(kind, tree, frontier, next, {node.level - 1, node.index * 2});
-  // The frontier covers all items. If it is used up, or continues beyond this node, there is no
-  // right half, and the left one is promoted.
-  if (next == frontier.size() || frontier[next].begin() >= (node.index + 1) << node.level)
-    return left;
-  return hash_node(kind, left,
-                   combine_node(kind, tree, frontier, next, {node.level - 1, node.index * 2 + 1}));
-}
-
 }  // namespace
 
 Digest sha256(std::span<const std::uint8_t> message) {
@@ -106,32 +94,9 @@ Digest sha256(std::span<const std::uint8_t> message) {
   store_big_endian(tail.data() + end - 8, static_cast<std::uint32_t>(bits >> 32));
   store_big_endian(tail.data() + end - 4, static_cast<std::uint32_t>(bits));
   for (std::size_t i = 0; i < end; i += 64) compress(state, tail.data() + i);
-  return from_words(state);
-}
-
-Digest hash_node(TreeKind kind, const Digest& left, const Digest& right) {
-  std::array<std::uint8_t, 65> message{0x01};
-  std::copy(left.begin(), left.end(), message.begin() + 1);
-  std::copy(right.begin(), right.end(), message.begin() + 33);
-  const std::span<const std::uint8_t> all(message);
-  return sha256(kind == TreeKind::plain ? all.subspan(1) : all);
-}
-
-std::array<std::uint32_t, 8> to_words(const Digest& digest) {
-  std::array<std::uint32_t, 8> words{};
-  for (std::size_t i = 0; i < 8; ++i) words[i] = load_big_endian(digest.data() + 4 * i);
-  return words;
-}
-
-Digest from_words(std::span<const std::uint32_t, 8> words) {
-  Digest digest{};
-  for (std::size_t i = 0; i < 8; ++i) store_big_endian(digest.data() + 4 * i, words[i]);
+  Digest digest;
+  for (std::size_t i = 0; i < 8; ++i) store_big_endian(digest.data() + 4 * i, state[i]);
   return digest;
-}
-
-Digest combine(TreeKind kind, const PartialTree& tree) {
-  std::size_t next = 0;
-  return combine_node(kind, tree, tree.frontier(), next, {tree.root_level(), 0});
 }
 
 }  // namespace mgpu::merkle

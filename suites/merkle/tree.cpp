@@ -3,16 +3,7 @@
 #include <algorithm>
 #include <bit>
 
-#include "lib/base/error.hpp"
-
 namespace mgpu::merkle {
-
-TreeKind tree_kind(const std::string& name) {
-  const auto found = std::find(tree_names.begin(), tree_names.end(), name);
-  if (found == tree_names.end())
-    throw Error(ErrorKind::usage, "--tree: plain, rfc6962 or rfc6962-digests, not '" + name + "'");
-  return static_cast<TreeKind>(found - tree_names.begin());
-}
 
 std::string hex(const Digest& digest) {
   constexpr char digits[] = "0123456789abcdef";
@@ -25,8 +16,7 @@ std::string hex(const Digest& digest) {
 }
 
 Geometry Geometry::of(std::uint64_t leaves, std::uint64_t trees) {
-  // Trees of less than 32 leaves are reduced by fewer launches only if there are many.
-  const unsigned least_height = trees == 1 ? 5 : std::clamp(ceil_log2(leaves), 1u, 5u);
+  const unsigned least_height = std::clamp(ceil_log2(leaves), 1u, 5u);
   const unsigned log2_items =
       static_cast<unsigned>(std::bit_width(std::max<Items>(1, max_items / trees)) - 1);
   Geometry g;
@@ -44,6 +34,10 @@ std::uint64_t Geometry::leaves_of_item() const {
 
 std::uint64_t Geometry::first_leaf(Items item) const {
   return item / per_tree * leaves + std::min(leaves, item % per_tree << height);
+}
+
+std::vector<TreeNode> cover_items(const Rules& rules, Items begin, Items end, Items items) {
+  return block_tree::cover(begin, end, rules.is_bitcoin() ? std::bit_ceil(items) : items);
 }
 
 }  // namespace mgpu::merkle

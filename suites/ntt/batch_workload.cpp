@@ -19,20 +19,16 @@ BatchWorkload::BatchWorkload(const Problem& problem, const SuiteParams& params)
   fill_input(problem_, params, {pages_.data(), problem_.bytes()});
 }
 
-// Launches of 32 MiB fill a GPU, and what one pass writes is still in its cache for the next.
-std::uint64_t BatchWorkload::at_once() const {
-  return std::clamp<std::uint64_t>((Bytes{32} << 20) / problem_.transform_bytes(), 1,
-                                   problem_.batch);
-}
-
 Demand BatchWorkload::demand(const DeviceTraits&) const { return demand_of(problem_); }
 
 Capacity BatchWorkload::capacity(const DeviceTraits& device, Mode mode) const {
-  const Bytes each = problem_.transform_bytes(), columns = at_once() * each;
+  const Bytes each = problem_.transform_bytes(),
+              extended = problem_.result_bytes() / problem_.batch,
+              columns = problem_.at_once() * each * (problem_.cosets > 0 ? 2 : 1);
   Capacity capacity;
   if (mode == Mode::resident) {
-    capacity.resident = 2 * problem_.bytes() + columns;
-    capacity.reason = why_no_room(device, capacity.resident, problem_.bytes());
+    capacity.resident = problem_.bytes() + problem_.result_bytes() + columns;
+    capacity.reason = why_no_room(device, capacity.resident, problem_.result_bytes());
     if (capacity.reason.empty()) {
       capacity.fits = capacity.pipeline = shape_.items;
     } else {
@@ -42,10 +38,11 @@ Capacity BatchWorkload::capacity(const DeviceTraits& device, Mode mode) const {
   }
   // Two slots of an input and a result each. Sixteen slices let copies overlap.
   const Bytes rest = device.usable_memory() - std::min(columns, device.usable_memory());
-  capacity.fits = std::min({shape_.items, rest / (4 * each), device.max_allocation / each});
-  capacity.resident = columns + 4 * std::max<Items>(capacity.fits, 1) * each;
+  capacity.fits =
+      std::min({shape_.items, rest / (2 * (each + extended)), device.max_allocation / extended});
+  capacity.resident = columns + 2 * std::max<Items>(capacity.fits, 1) * (each + extended);
   if (capacity.fits == 0) {
-    capacity.reason = why_no_room(device, capacity.resident, each);
+    capacity.reason = why_no_room(device, capacity.resident, extended);
     return capacity;
   }
   capacity.pipeline = std::min(
@@ -60,7 +57,7 @@ std::vector<std::string> BatchWorkload::kernel_variants(const DeviceTraits& devi
 std::unique_ptr<DeviceProgram> BatchWorkload::program(DeviceResources& device, Mode mode,
                                                       const Capacity& capacity) {
   return std::make_unique<BatchProgram>(*this, device, mode, capacity.fits,
-                                        make_passes(problem_, device, preferred(device.traits())));
+                                        preferred(device.traits()));
 }
 
 std::string BatchWorkload::digest() const { return sha256_hex(result()); }

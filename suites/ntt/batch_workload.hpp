@@ -32,11 +32,13 @@ class BatchWorkload final : public Workload, public Tunable {
   const Problem& problem() const { return problem_; }
   std::span<const std::byte> input() const { return {pages_.data(), problem_.bytes()}; }
   std::span<std::byte> result() const {
-    return {pages_.data() + in_pages(problem_.bytes()), problem_.bytes()};
+    return {pages_.data() + in_pages(problem_.bytes()), problem_.result_bytes()};
+  }
+  std::span<std::byte> result_of(const Slice& slice) const {
+    const Bytes each = problem_.result_bytes() / problem_.batch;
+    return result().subspan(slice.begin * each, slice.size() * each);
   }
   Arrivals& arrivals() { return arrivals_; }
-  // Returns the number of transforms that a launch computes.
-  std::uint64_t at_once() const;
 
  private:
   Problem problem_;

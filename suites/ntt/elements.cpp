@@ -21,9 +21,9 @@ Error refused(const std::filesystem::path& file, const std::string& why) {
 bool is_npy(const std::filesystem::path& file) { return file.extension() == ".npy"; }
 
 // Elements of 32 bytes are four words of a row.
-NpyShape npy_shape(const Problem& problem) {
+NpyShape npy_shape(const Problem& problem, Bytes bytes) {
   const Bytes word = std::min<Bytes>(problem.element(), 8);
-  return {problem.batch, problem.transform_bytes() / word, word, NpyNumbers::words};
+  return {problem.batch, bytes / problem.batch / word, word, NpyNumbers::words};
 }
 
 Bytes bytes_in_file(const std::filesystem::path& file, const Problem& problem) {
@@ -61,7 +61,7 @@ std::uint64_t elements_in_files(const SuiteParams& params, const Problem& proble
 void read_elements(const std::filesystem::path& file, const Problem& problem,
                    std::span<std::byte> to, unsigned threads) {
   if (is_npy(file)) {
-    read_npy(file, npy_shape(problem), to);
+    read_npy(file, npy_shape(problem, to.size()), to);
   } else {
     std::ifstream in(file, std::ios::binary);
     in.read(reinterpret_cast<char*>(to.data()), static_cast<std::streamsize>(to.size()));
@@ -96,7 +96,7 @@ void fill_elements(const Problem& problem, std::span<std::byte> to, unsigned thr
 void write_elements(const std::filesystem::path& file, const Problem& problem,
                     std::span<const std::byte> elements) {
   if (is_npy(file)) {
-    write_npy(file, npy_shape(problem), elements);
+    write_npy(file, npy_shape(problem, elements.size()), elements);
     return;
   }
   write_result_file(file, [&](std::ostream& out) {

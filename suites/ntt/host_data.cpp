@@ -27,8 +27,9 @@ Verdict verdict_of(const Problem& problem, std::span<const std::byte> input,
 
 Demand demand_of(const Problem& problem) {
   Demand demand;
-  demand.memory_bytes =
-      2.0 * static_cast<double>(problem.passes().size()) * static_cast<double>(problem.bytes());
+  const double all =
+      static_cast<double>(problem.bytes() + (problem.cosets > 0 ? problem.extended_bytes() : 0));
+  demand.memory_bytes = 2.0 * static_cast<double>(problem.passes().size()) * all;
   return demand;
 }
 

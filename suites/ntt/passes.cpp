@@ -28,6 +28,62 @@ typename F::Value factor(typename F::Value x) {
   return x;
 }
 
+// Returns the number by which a coset multiplies the subgroup of order n. Rows in bit-reversed
+// order of the whole domain are those of the cosets, one after the other.
+template <class F>
+typename F::Value shift_of(const Problem& problem, std::uint64_t coset) {
+  typename F::Value shift = F::of(F::generator);
+  for (unsigned i = 0; coset >> i != 0; ++i)
+    if ((coset >> i & 1) != 0)
+      shift = F::multiply(shift, root_of_unity<F>(problem.bits + i + 1, false));
+  return shift;
+}
+
+// Tells whether the second of two passes over columns takes its factors from the table, all powers
+// of their root, since a product of large elements costs more than a load.
+bool has_direct_factors(const Problem& problem) {
+  return problem.element() == 32 && problem.passes().size() == 3;
+}
+std::string direct_option(const Problem& problem) {
+  return has_direct_factors(problem) ? " -DDIRECT" : "";
+}
+
+// Returns the powers of the roots: of the first root in the table (half of them), small and large
+// ones of w, and 1/n in between. The small and large powers of each coset's shift follow, with what
+// all elements are multiplied by in between, and then direct factors.
+template <class F>
+std::vector<std::byte> table_of(const Problem& problem, unsigned root_bits, unsigned low_bits) {
+  using Value = typename F::Value;
+  std::vector<std::byte> table;
+  const auto append = [&](Value step, std::uint64_t count, Value x = F::of(1)) {
+    x = factor<F>(x);
+    for (std::uint64_t i = 0; i < count; ++i) {
+      table.resize(table.size() + F::bytes);
+      F::store(table.data() + table.size() - F::bytes, x);
+      x = F::multiply(x, step);
+    }
+  };
+  append(root_of_unity<F>(root_bits, problem.inverse), std::uint64_t{1} << (root_bits - 1));
+  append(root_of_unity<F>(problem.bits, problem.inverse), std::uint64_t{1} << low_bits);
+  append(F::of(1), 1, inverse_of_power_of_two<F>(problem.bits));
+  append(root_of_unity<F>(problem.bits - low_bits, problem.inverse),
+         std::uint64_t{1} << (problem.bits - low_bits));
+  for (std::uint64_t coset = 0; coset < problem.cosets; ++coset) {
+    const Value shift = shift_of<F>(problem, coset);
+    append(shift, std::uint64_t{1} << low_bits);
+    append(F::of(1), 1, problem.to_montgomery ? factor<F>(F::of(1)) : F::of(1));
+    append(power<F>(shift, Limbs{std::uint64_t{1} << low_bits, 0, 0, 0}),
+           std::uint64_t{1} << (problem.bits - low_bits));
+  }
+  if (has_direct_factors(problem)) {
+    const unsigned direct_bits = problem.bits - root_bits;
+    append(root_of_unity<F>(direct_bits, problem.inverse), std::uint64_t{1} << direct_bits);
+  }
+  return table;
+}
+
+}  // namespace
+
 std::string field_options(Field field, const DeviceTraits& device) {
   return with_field(field, [&](auto f) {
     using F = decltype(f);
@@ -47,38 +103,12 @@ std::string field_options(Field field, const DeviceTraits& device) {
       define_limbs(options, "P", F::modulus);
       define_limbs(options, "D", twice);
       define_limbs(options, "U", factor<F>(F::of(1)));
-      if (device.nvidia) options += " -DMSM_PTX";
     }
+    if (device.nvidia) options += " -DMSM_PTX -DNTT_PTX";
     if (device.cpu) options += " -DROLLED";
     return options;
   });
 }
-
-// Returns the powers of the roots: of the first root in the table (half of them), small and large
-// ones of w, and 1/n.
-template <class F>
-std::vector<std::byte> table_of(const Problem& problem, unsigned root_bits, unsigned low_bits) {
-  using Value = typename F::Value;
-  std::vector<std::byte> table;
-  const auto append = [&](Value step, std::uint64_t count) {
-    Value x = factor<F>(F::of(1));
-    for (std::uint64_t i = 0; i < count; ++i) {
-      table.resize(table.size() + F::bytes);
-      F::store(table.data() + table.size() - F::bytes, x);
-      x = F::multiply(x, step);
-    }
-  };
-  append(root_of_unity<F>(root_bits, problem.inverse), std::uint64_t{1} << (root_bits - 1));
-  append(root_of_unity<F>(problem.bits, problem.inverse), std::uint64_t{1} << low_bits);
-  table.resize(table.size() + F::bytes);
-  F::store(table.data() + table.size() - F::bytes,
-           factor<F>(inverse_of_power_of_two<F>(problem.bits)));
-  append(root_of_unity<F>(problem.bits - low_bits, problem.inverse),
-         std::uint64_t{1} << (problem.bits - low_bits));
-  return table;
-}
-
-}  // namespace
 
 std::string Variant::name() const {
   return tile == 0 ? "tile per work-item" : "tiles of " + std::to_string(tile / 1024) + " KiB";
@@ -95,24 +125,34 @@ Passes::Passes(const Problem& problem, DeviceResources& device, const Variant& v
                std::size_t targets)
     : problem_(problem), variant_(variant), bits_(problem.passes()) {
   for (std::size_t i = 0; i + 1 < bits_.size(); ++i)
-    columns_.push_back(make("columns", bits_[i], device));
-  if (targets > 0) to_targets_ = make("columns", bits_[bits_.size() - 2], device, targets);
+    columns_.push_back(make("columns", bits_[i], device,
+                            (i == 0 && problem.cosets > 0 ? " -DSHIFTED" : "") +
+                                (i > 0 ? direct_option(problem) : "")));
+  if (targets > 0)
+    to_targets_ = make("columns", bits_[bits_.size() - 2], device,
+                       define("PEERS", targets) + (bits_.size() > 2 ? direct_option(problem) : ""));
   rows_ = make("rows", bits_.back(), device);
   table_ = with_field(problem.field, [&](auto f) {
     return table_of<decltype(f)>(problem, bits_.front(), problem.bits / 2);
   });
+  shifts_ = (std::uint64_t{1} << (bits_.front() - 1)) + shift_elements();
   on_device_ = device.allocate(table_.size());
 }
 
+std::uint64_t Passes::shift_elements() const {
+  const unsigned low_bits = problem_.bits / 2;
+  return (std::uint64_t{1} << low_bits) + 1 + (std::uint64_t{1} << (problem_.bits - low_bits));
+}
+
 Passes::Kernels Passes::make(const char* name, unsigned bits, DeviceResources& device,
-                             std::size_t targets) const {
+                             const std::string& more) const {
   const Bytes element = problem_.element();
-  // A CPU takes a cache line of a row at once, a GPU 128 bytes if as many fit.
+  // A CPU takes a cache line of a row at once, a GPU 16 elements if as many fit.
   const std::uint64_t fitting = std::max<std::uint64_t>(1, (variant_.tile / element) >> bits);
   const std::uint64_t width =
-      std::min({variant_.tile == 0 ? 64 / element : std::min(fitting, 128 / element),
+      std::min({variant_.tile == 0 ? 64 / element : std::min(fitting, std::uint64_t{16}),
                 std::uint64_t{1} << problem_.column_bits()});
-  const unsigned each_bits = std::min(bits, variant_.tile == 0 ? 2u : element == 32 ? 3u : 4u);
+  const unsigned each_bits = std::min(bits, variant_.tile == 0 ? 2u : element == 32 ? 2u : 4u);
   Kernels kernels;
   kernels.width = width;
   kernels.group = variant_.tile == 0 ? 1 : (width << bits) >> each_bits;
@@ -120,8 +160,7 @@ Passes::Kernels Passes::make(const char* name, unsigned bits, DeviceResources& d
       "ntt.cl", name,
       field_options(problem_.field, device.traits()) + define("BITS", bits) +
           define("WIDTH_BITS", static_cast<std::uint64_t>(std::countr_zero(width))) +
-          define("EACH_BITS", each_bits) + (targets > 0 ? define("PEERS", targets) : "") +
-          define("TILED", variant_.tile == 0) +
+          define("EACH_BITS", each_bits) + more + define("TILED", variant_.tile == 0) +
           (variant_.tile == 0 && element == 4 ? define("LANES", width) : ""));
   return kernels;
 }
@@ -143,6 +182,10 @@ Pass Passes::pass(const Transforms& transforms) const {
   pass.low_bits = problem_.bits / 2;
   pass.high = pass.low + (1u << pass.low_bits) + 1;
   pass.columns_reversed = problem_.order.in_reversed;
+  pass.in_step = 1;
+  pass.out_step = u32(transforms.out_step);
+  pass.shift = u32(shifts_ + transforms.coset * shift_elements());
+  pass.direct = u32(shifts_ + problem_.cosets * shift_elements());
   return pass;
 }
 
@@ -170,7 +213,9 @@ void Passes::columns(const Columns& share, bool in_is_whole, const Transforms& t
     pass.in_reversed = first && problem_.order.in_reversed;
     pass.out_reversed = last && problem_.order.out_reversed;
     if (!first) pass.in_at = u32(transforms.out);
+    if (!first) pass.in_step = pass.out_step;
     if (last) pass.out_at = 0;
+    if (last) pass.out_step = 1;
     Kernels& kernels = last && !to.empty() ? to_targets_ : columns_[i];
     Buffer& output = !last ? between : to.empty() ? out : *to.front();
     std::vector<KernelArg> arguments{first ? &in : &between, &output, on_device_.get(),
@@ -186,6 +231,16 @@ void Passes::columns(const Columns& share, bool in_is_whole, const Transforms& t
         {{std::uint64_t{other} * pass.across * group, transforms.count, 1}, {group, 1, 1}},
         arguments);
   }
+}
+
+void Passes::whole(const Transforms& transforms, Buffer& in, Buffer& between, Buffer& out,
+                   Stream& stream) {
+  const std::uint32_t n2 = 1u << problem_.column_bits();
+  Sources sources;
+  sources.at.front() = {n2, n2, 0, 1};
+  columns({0, n2}, true, transforms, in, out, between, stream);
+  rows(problem_.n() >> problem_.column_bits(), transforms, between, between, sources, 1, out,
+       stream);
 }
 
 void Passes::rows(std::uint64_t rows, const Transforms& transforms, Buffer& here, Buffer& there,

@@ -18,11 +18,17 @@ struct Variant {
 // Returns the variants for a device, best first.
 std::vector<Variant> variants(const DeviceTraits& device);
 
+// Returns the -D options of kernels/ntt_field.cl.
+std::string field_options(Field field, const DeviceTraits& device);
+
 // Argument of the kernels in kernels/ntt.cl. Counts and strides are in elements.
 struct Pass {
   // Elements of a transform; log2 of its n1 and n2; number of the first transform in the input's
   // buffer and in the output's.
   std::uint32_t n, row_bits, column_bits, in_at, out_at;
+  // Transforms of a buffer from a transform to the next one, in the input of `columns` and in the
+  // output; where in the table the powers of a coset's shift begin.
+  std::uint32_t in_step, out_step, shift;
   // Input of `columns`: columns of its rows, that of the share's first column, and rows from an
   // element of a column to the next, and from a block to the next.
   std::uint32_t in_width, in_first, in_row, in_hi;
@@ -33,8 +39,9 @@ struct Pass {
   // 2^exponent_shift.
   std::uint32_t hi_exponent, exponent_shift;
   // The table of roots: log2 of the order of the one whose powers come first; where small and large
-  // powers of w begin; log2 of the number of small ones, which 1/n follows.
-  std::uint32_t root_bits, low, high, low_bits;
+  // powers of w begin; log2 of the number of small ones, which 1/n follows; where the powers begin
+  // that are factors of the second pass.
+  std::uint32_t root_bits, low, high, low_bits, direct;
   // Rows of the share; devices that computed columns.
   std::uint32_t rows, owners;
   // Whether this pass reads input in reversed order, whether columns are in reversed order, whether
@@ -75,11 +82,14 @@ class Passes {
     std::uint64_t first = 0, end = 0;
     std::uint64_t size() const { return end - first; }
   };
-  // Consecutive transforms, and the number of the first one in the buffers that are read and
-  // written.
+  // Consecutive transforms, the number of the first one in the buffers that are read and written,
+  // and the distance from one to the next in the latter; the coset of Problem::cosets.
   struct Transforms {
-    std::uint64_t count = 1, in = 0, out = 0;
+    std::uint64_t count = 1, in = 0, out = 0, out_step = 1, coset = 0;
   };
+  // Computes whole transforms; `between` has room for as many.
+  void whole(const Transforms& transforms, Buffer& in, Buffer& between, Buffer& out,
+             Stream& stream);
   // Transforms columns and writes rows of them to `out`, beginning with its first transform. `in`
   // has whole rows of n2 columns, or only these columns; in reversed order each column is
   // contiguous. `between` (Transforms::out) has room for as many elements. With `to`, memory of
@@ -98,17 +108,19 @@ class Passes {
     std::size_t group = 1;
   };
   Kernels make(const char* name, unsigned bits, DeviceResources& device,
-               std::size_t targets = 0) const;
+               const std::string& more = {}) const;
+  std::uint64_t shift_elements() const;  // of the table, for one coset
   // Returns a pass with what all passes have in common.
   Pass pass(const Transforms& transforms) const;
 
-  const Problem& problem_;
+  const Problem problem_;
   const Variant variant_;
   const std::vector<unsigned> bits_;  // of the passes
   std::vector<Kernels> columns_;      // of the passes but the last
   Kernels to_targets_;                // of the last pass over columns
   Kernels rows_;
   std::vector<std::byte> table_;
+  std::uint64_t shifts_ = 0;  // where in the table the powers of the first shift begin
   std::unique_ptr<Buffer> on_device_;
   bool loaded_ = false;
 };

@@ -4,6 +4,7 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "suites/ntt/problem.hpp"
 
@@ -18,5 +19,13 @@ struct Finding {
 // with the value of the input's polynomial at a power of the root of unity.
 Finding check(const Problem& problem, std::span<const std::byte> input,
               std::span<const std::byte> result, bool whole, std::uint64_t seed, unsigned threads);
+
+// Return the values of a column's polynomial on the domain of its extension, as a commitment has
+// them: all of them, and that of one row. Without cosets, they are the column. Only for fields of
+// one word.
+std::vector<std::uint32_t> extended_column(const Problem& problem,
+                                           std::span<const std::byte> column, unsigned threads);
+std::uint64_t extended_element(const Problem& problem, std::span<const std::byte> column,
+                               std::uint64_t row);
 
 }  // namespace mgpu::ntt

@@ -16,10 +16,10 @@
 
 #include "lib/base/embedded.hpp"
 #include "lib/opencl/cl_backend.hpp"
+#include "suites/merkle/hash.hpp"
 #include "suites/merkle/leaves.hpp"
 #include "suites/merkle/merkle_workload.hpp"
 #include "suites/merkle/reference.hpp"
-#include "suites/merkle/sha256.hpp"
 #include "tests/bench/failure.hpp"
 #include "tests/bench/resident.hpp"
 

@@ -19,13 +19,13 @@ BOTTLENECKS = str(Path(os.environ.get("MGPU_BUILD_DIR", "build/release")) / "tes
 SEEDED = {
     "imbalance": (["count=8"], "perfect_balance", "shares 50 to 50"),
     "blocking-reads": (["count=10"], "free_waits", "clEnqueueReadBuffer"),
-    "tiny-kernels": (["count=10"], "free_launches", "launches"),
+    "tiny-kernels": (["count=10", "rounds=8"], "free_launches", "launches"),
     "serial-transfers": (["count=8", "rounds=500", "bytes=8388608"], "full_overlap", "next to kernels"),
     "one-queue": (["count=8"], "perfect_balance", "shares 50 to 50"),
     "host-work": (["count=10"], "free_host_work", "work of the host"),
     "builds": (["count=3"], "free_builds", "3 builds"),
-    "pageable": (["count=4"], "free_transfers", "transfers"),
-    "small-copies": (["count=10"], "fewer_copies", "small copies"),
+    "pageable": (["count=4", "items=64", "rounds=1"], "free_transfers", "transfers"),
+    "small-copies": (["count=10", "items=64", "rounds=16"], "fewer_copies", "small copies"),
     "idle-at-end": (["count=8"], "perfect_balance", "shares 50 to 50"),
 }
 TRIES = 6  # other programs may use the cores

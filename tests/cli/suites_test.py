@@ -251,6 +251,56 @@ class Files(Suite):
             run = self.one("ntt", "--field", field, "--size", size, "--seed", 0)
             self.assertEqual(run["verify"]["digest"], digest, (field, size))
 
+    def test_ntt_extends_columns_as_another_program_does(self):
+        field, checked = None, 0
+        for line in (binary.HERE.parent / "data/ntt_vectors.txt").read_text().splitlines():
+            if not line.startswith(" "):
+                field = line.split()[0].replace("_fr", "")
+            elif line.split()[0] == "lde" and (THOROUGH or field == "koalabear"):
+                _, size, _, columns, _, blowup, digest = line.split()
+                for run in self.runs_of("ntt", "--op", "lde", "--field", field, "--size", size[2:],
+                                        "--batch", columns, "--blowup", blowup, "--seed", 0,
+                                        "--mode", "both", "-s", "equal"):
+                    self.assertEqual(run["verify"]["digest"], digest, (field, line))
+                checked += 1
+        self.assertEqual(checked, 10 if THOROUGH else 2)
+
+    def test_ntt_commits_to_columns_as_another_program_does(self):
+        field, checked, raw, out = None, 0, self.folder / "columns", self.folder / "root"
+        for line in (binary.HERE.parent / "data/ntt_vectors.txt").read_text().splitlines():
+            if not line.startswith(" "):
+                field = line.split()[0].replace("_fr", "")
+            elif line.split()[0] == "commit" and (THOROUGH or field == "koalabear"
+                                                  and "2^5" not in line):
+                what, root = line.split(":")
+                _, size, _, columns, _, blowup = what.split(",")[0].split()
+                common = ("ntt", "--op", "commit", "--field", field, "--batch", columns, "--blowup",
+                          blowup, "--save-data", out)
+                if "m = " in what:  # rows as they are
+                    columns = int(columns)
+                    raw.write_bytes(struct.pack("<320I", *[columns * row + column for column in
+                                                           range(columns) for row in range(16)]))
+                    self.one(*common, "--input", raw)
+                    checked += 1
+                else:
+                    for partition in ("columns", "cosets", "relay"):
+                        run, = self.runs_of(*common, "--size", size[2:], "--seed", 0, "-s", "equal",
+                                            "--partition", partition)
+                        self.assertIn("partition " + partition, run["verify"]["method"])
+                        checked += 1
+                self.assertEqual(list(struct.unpack("<8I", out.read_bytes())),
+                                 [int(word) for word in root.split()], (field, line))
+        self.assertEqual(checked, 14 if THOROUGH else 4)
+
+    # The largest elements make the largest sums that kernels keep without reducing them.
+    def test_ntt_hashes_the_largest_and_smallest_elements(self):
+        raw = self.folder / "columns"
+        for field, largest in (("koalabear", 0x7f000000), ("babybear", 0x78000000)):
+            rows = [[largest] * 16, [0] * 16, [largest, 0] * 8, [0] * 8 + [largest] * 8]
+            raw.write_bytes(struct.pack("<64I", *[row[c] for c in range(16) for row in rows]))
+            self.one("ntt", "--op", "commit", "--field", field, "--batch", 16, "--blowup", 1,
+                     "--input", raw)
+
     def test_ntt_transforms_files_in_every_order(self):
         p, n = 0x78000001, 1 << 10
         root = pow(31, (p - 1) // n, p)

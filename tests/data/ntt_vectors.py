@@ -17,6 +17,47 @@ def ntt(a,p,w):
     for i in range(h):
         v=t*o[i]%p; r[i]=(e[i]+v)%p; r[i+h]=(e[i]-v)%p; t=t*w%p
     return r
+# Extends a column to 2^bl cosets, with padded coefficients and one transform; rows in bit-reversed order.
+def lde(x,p,g,bl):
+    n=len(x); N=n<<bl
+    c=[v*pow(n,-1,p)%p for v in ntt(x,p,pow(g,-((p-1)//n),p))]
+    e=ntt([v*pow(g,i,p)%p for i,v in enumerate(c)]+[0]*(N-n),p,pow(g,(p-1)//N,p))
+    return [e[int(bin(N+r)[:2:-1],2)] for r in range(N)]
+# Poseidon2 of width 16 as Plonky3 has it: constants by Grain, S-box x^d, RP partial rounds, diagonal V with h(k) = 1/2^k.
+def poseidon2(f,p):
+    koala=f=='koalabear'; d,RP=(3,20) if koala else (7,13); h=lambda k: pow(2,-k,p)
+    V=[-2,1,2,h(1),3,4,-h(1),-3,-4,h(8)]+([h(3),h(24),-h(8),-h(3),-h(4),-h(24)] if koala else [h(2),h(3),h(27),-h(8),-h(4),-h(27)])
+    s=[int(c) for v,w in ((1,2),(0,4),(31,12),(16,12),(8,10),(RP,10)) for c in f'{v:0{w}b}']+[1]*30
+    def clock():
+        s.append(s[0]^s[13]^s[23]^s[38]^s[51]^s[62]); s.pop(0); return s[-1]
+    for _ in range(160): clock()
+    C=[]
+    while len(C)<128+RP:
+        v=n=0
+        while n<31:
+            a,c=clock(),clock()
+            if a: v,n=2*v+c,n+1
+        if v<p: C.append(v)
+    M=[[2,3,1,1],[1,2,3,1],[1,1,2,3],[3,1,1,2]]
+    def mix(x):
+        x=[sum(M[i%4][j]*x[i//4*4+j] for j in range(4)) for i in range(16)]
+        return [(x[i]+sum(x[i%4::4]))%p for i in range(16)]
+    def permute(x):
+        x,c=mix(x),iter(C)
+        for r in range(8+RP):
+            if 4<=r<4+RP:
+                x[0]=pow(x[0]+next(c),d,p); t=sum(x); x=[(t+v*y)%p for v,y in zip(V,x)]
+            else: x=mix([pow(y+next(c),d,p) for y in x])
+        return x
+    return permute
+def commit(permute,rows):
+    level=[]
+    for row in rows:
+        x=[0]*16
+        for i in range(0,len(row),8): x=permute(row[i:i+8]+x[len(row[i:i+8]):])
+        level.append(x[:8])
+    while len(level)>1: level=[permute(a+b)[:8] for a,b in zip(level[::2],level[1::2])]
+    return level[0]
 for f,(p,g,ad,b) in F.items():
     root=pow(g,(p-1)>>ad,p)
     assert pow(root,2**ad,p)==1 and pow(root,2**(ad-1),p)==p-1
@@ -31,3 +72,14 @@ for f,(p,g,ad,b) in F.items():
         assert s==y[k]
         d=hashlib.sha256(b''.join(v.to_bytes(b,'little') for v in y)).hexdigest()
         print('   n=2^%d sha256'%lg,d)
+    for lg,bl,C in ((10,1,3),(9,3,2)):
+        n=1<<lg; columns=[[splitmix(c*n+i)%p for i in range(n)] for c in range(C)]
+        d=hashlib.sha256(b''.join(v.to_bytes(b,'little') for x in columns for v in lde(x,p,g,bl))).hexdigest()
+        print('   lde n=2^%d columns %d blow-up %d'%(lg,C,1<<bl),d)
+    if f in ('babybear','koalabear'):
+        permute=poseidon2(f,p)
+        print('   poseidon2 0..15:',*permute(list(range(16)))[:8])
+        print('   commit n=16 columns 20 blow-up 1, m = 20 r + c:',*commit(permute,[[20*r+c for c in range(20)] for r in range(16)]))
+        for lg,bl,C in ((6,1,20),(5,2,43)):
+            n=1<<lg; columns=[lde([splitmix(c*n+i)%p for i in range(n)],p,g,bl) for c in range(C)]
+            print('   commit n=2^%d columns %d blow-up %d:'%(lg,C,1<<bl),*commit(permute,[list(row) for row in zip(*columns)]))

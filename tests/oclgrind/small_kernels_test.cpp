@@ -85,6 +85,14 @@ void compute_trees(bool cpu) {
               cpu);
   compute("merkle", 21, {}, Mode::end_to_end, cpu, 3);
   compute("merkle", 5, {{"trees", "3"}}, Mode::resident, cpu);
+  for (const std::uint64_t leaves : {1, 3, 37})
+    compute("merkle", leaves, {{"tree", "bitcoin"}}, Mode::resident, cpu);
+  for (const char* hash : {"sha256", "keccak256", "blake3"})
+    for (const auto& [tree, bytes] : {std::pair{"hashed", "5"}, {"rfc6962", "139"}})
+      compute("merkle", 3, {{"hash", hash}, {"tree", tree}, {"leaf-bytes", bytes}},
+              Mode::end_to_end, cpu);
+  compute("merkle", 3, {{"hash", "blake3"}, {"tree", "hashed"}, {"leaf-bytes", "2050"}},
+          Mode::end_to_end, cpu);
 }
 
 void compute_fisher(std::uint64_t points, const Options& options,
@@ -305,6 +313,11 @@ TEST_CASE("ntt") {
       }
     }
   }
+  for (const bool cpu : {kAsGpu, kAsCpu}) {
+    for (const char* op : {"lde", "commit"})
+      compute(*workload_of("ntt", 16, {{"field", "koalabear"}, {"op", op}, {"batch", "9"}}),
+              Mode::resident, cpu);
+  }
 }
 
 TEST_CASE("calibration") {
@@ -320,13 +333,14 @@ TEST_CASE("calibration") {
     const auto from = resources.allocate(zeros.size()), to = resources.allocate(zeros.size());
     device.stream().upload(*from, 0, zeros);
     const auto fp32 = kernel("fp32"), fp64 = kernel("fp64"), int32 = kernel("int32"),
-               copy = kernel("copy"), nothing = kernel("nothing");
+               copy = kernel("copy"), nothing = kernel("nothing"), least = kernel("least");
     const Grid grid{{items, 1, 1}, {1, 1, 1}};
     device.stream().launch(*fp32, grid, {to.get(), std::uint32_t{1}, 0.5f, 0.0f});
     device.stream().launch(*fp64, grid, {to.get(), std::uint32_t{1}, 0.5, 0.0});
     device.stream().launch(*int32, grid, {to.get(), std::uint32_t{1}, std::uint32_t{5}});
     device.stream().launch(*copy, grid, {from.get(), to.get(), std::uint32_t{4}});
     device.stream().launch(*nothing, {{1, 1, 1}, {1, 1, 1}}, {std::uint32_t{0}});
+    device.stream().launch(*least, grid, {to.get()});
     finish(device);
   }
   const auto out = resources.allocate(4);

@@ -1,5 +1,5 @@
-// Merkle trees on the present devices, compared with the recursion of RFC 6962 on OpenSSL: sizes
-// and shapes, both kernel paths.
+// Merkle trees on the present devices, compared with the recursion of RFC 6962 and Bitcoin's rule
+// on OpenSSL: sizes and shapes, hashes, both kernel paths.
 #include <doctest/doctest.h>
 #include <unistd.h>
 
@@ -18,28 +18,34 @@ namespace {
 using testing::How;
 using testing::Path;
 
-std::string root_of(TreeKind kind, Leaves leaves, const How& how) {
-  MerkleWorkload workload(kind, std::move(leaves), 2);
+std::string root_of(const Rules& rules, Leaves leaves, const How& how) {
+  MerkleWorkload workload(rules, std::move(leaves), 2);
   return testing::digest_of(workload, how, VerifyLevel::sample);
 }
 
-void check_size(TreeKind kind, std::uint64_t count, const How& how) {
-  INFO(count, " leaves, ", tree_names[static_cast<std::size_t>(kind)]);
-  const Leaves leaves = Leaves::random(count, 11 + count, 2);
-  CHECK(root_of(kind, Leaves::random(count, 11 + count, 2), how) ==
-        hex(testing::recursive_root(kind, testing::split_leaves(leaves.bytes()))));
+std::string text_of(const Rules& rules) {
+  return std::string(tree_names[static_cast<std::size_t>(rules.kind)]) + ", " +
+         std::string(hash_names[static_cast<std::size_t>(rules.hash)]) + ", leaves of " +
+         std::to_string(rules.leaf_bytes);
 }
 
-void check_trees(TreeKind kind, std::uint64_t count, std::uint64_t trees, const How& how) {
-  INFO(trees, " trees of ", count, " leaves, ", tree_names[static_cast<std::size_t>(kind)]);
-  const Leaves leaves = Leaves::random(count * trees, 11 + count, 2);
+void check_size(const Rules& rules, std::uint64_t count, const How& how) {
+  INFO(count, " leaves, ", text_of(rules));
+  const auto leaves = [&] { return Leaves::random(count, 11 + count, 2, rules.leaf_bytes); };
+  CHECK(root_of(rules, leaves(), how) == hex(testing::root_of_bytes(rules, leaves().bytes())));
+}
+
+void check_trees(const Rules& rules, std::uint64_t count, std::uint64_t trees, const How& how) {
+  INFO(trees, " trees of ", count, " leaves, ", text_of(rules));
+  const auto all = [&] { return Leaves::random(count * trees, 11 + count, 2, rules.leaf_bytes); };
+  const Leaves leaves = all();
   std::vector<std::uint8_t> roots;
   for (std::uint64_t tree = 0; tree < trees; ++tree) {
-    const Digest root = testing::recursive_root(
-        kind, testing::split_leaves(leaves.bytes(tree * count, (tree + 1) * count)));
+    const Digest root =
+        testing::root_of_bytes(rules, leaves.bytes(tree * count, (tree + 1) * count));
     roots.insert(roots.end(), root.begin(), root.end());
   }
-  MerkleWorkload workload(kind, Leaves::random(count * trees, 11 + count, 2), 2, trees);
+  MerkleWorkload workload(rules, all(), 2, trees);
   CHECK(testing::digest_of(workload, how, VerifyLevel::sample) ==
         hex(testing::openssl_sha256(roots)));
 }
@@ -149,11 +155,90 @@ TEST_CASE("merkle: a short last leaf is hashed as it is, whatever its length and
       const std::size_t whole = n < 36 ? n : n * 137 % 2999;  // leaves before the last one
       const auto bytes = random.bytes().first(32 * whole + 1 + n * 7 % 31);
       CHECK(root(bytes, how_of(n, path, 1 + n % 40)) ==
-            hex(testing::recursive_root_of_bytes(bytes)));
+            hex(testing::root_of_bytes(TreeKind::rfc6962, bytes)));
     }
     for (const auto& [content, hash] : testing::published_short_leaves)
       CHECK(root(std::as_bytes(std::span(content)), {.path = path}) == hash);
   }
+}
+
+TEST_CASE("merkle: trees of every hash have the reference's root under every strategy and mode") {
+  std::size_t turn = 0;
+  const auto next = [&](Path path) { return ++turn, how_of(turn, path, 1 + turn * 7 % 50); };
+  for (const Hash hash : {Hash::keccak256, Hash::blake3}) {
+    for (const TreeKind kind : testing::first_when_quick(
+             2,
+             {TreeKind::plain, TreeKind::rfc6962, TreeKind::hashed, TreeKind::rfc6962_digests})) {
+      for (const Path path : {Path::own, Path::gpu}) {
+        for (const std::uint64_t leaves : {1, 33, 1000})
+          check_size({kind, hash}, leaves, next(path));
+        check_trees({kind, hash}, 100, 40, next(path));
+      }
+    }
+    for (const StrategyInfo& info : all_strategies())
+      for (const Mode mode : {Mode::resident, Mode::end_to_end})
+        check_size({TreeKind::plain, hash}, 10'001, {info.name, mode});
+  }
+}
+
+TEST_CASE("merkle: Bitcoin's trees of every number of leaves have the reference's root") {
+  std::size_t turn = 0;
+  const auto next = [&](Path path) { return ++turn, how_of(turn, path, 1 + turn * 7 % 50); };
+  for (const Path path : {Path::own, Path::gpu}) {
+    for (std::uint64_t leaves = 1; leaves <= 70; leaves += testing::is_thorough() ? 1 : leaves % 7)
+      check_size(TreeKind::bitcoin, leaves, next(path));
+    for (const std::uint64_t leaves : {97, 1023, 1025, 1057, 4097, 33'001, 66'000, 70'001})
+      check_size(TreeKind::bitcoin, leaves, next(path));
+    for (const auto& [leaves, trees] :
+         {std::pair{1, 3}, {2, 40}, {7, 1100}, {33, 70}, {100, 2000}, {1057, 3}, {4100, 5}})
+      check_trees(TreeKind::bitcoin, static_cast<std::uint64_t>(leaves),
+                  static_cast<std::uint64_t>(trees), next(path));
+  }
+  for (const StrategyInfo& info : all_strategies())
+    for (const Mode mode : {Mode::resident, Mode::end_to_end})
+      check_size(TreeKind::bitcoin, 66'061, {info.name, mode});
+}
+
+TEST_CASE("merkle: a device merges what others handed over to the root that the host merges") {
+  for (const Rules& rules :
+       {Rules(TreeKind::plain), Rules(TreeKind::bitcoin), Rules(TreeKind::rfc6962, Hash::blake3)}) {
+    for (const std::uint64_t leaves : {33, 97, 161, 1057, 33'001}) {
+      INFO(leaves, " leaves, ", text_of(rules));
+      MerkleWorkload workload(rules, Leaves::random(leaves, 5, 2), 2);
+      testing::Programs made(workload, {.path = Path::gpu, .pipeline = 1});
+      workload.begin_sample();
+      made.sample(workload, "dynamic");
+      const std::string expected = workload.digest();
+      OpenDevice& device = *testing::machine().open.front();
+      const Completion merged = made.programs.front()->interfaces().merging->merge(device.stream());
+      testing::wait_for(device);
+      workload.set_roots({});
+      merged();
+      CHECK(workload.digest() == expected);
+    }
+  }
+}
+
+TEST_CASE("merkle: leaves of any length are hashed as the reference does, the last one too") {
+  std::size_t turn = 0;
+  const auto next = [&](Path path) { return ++turn, how_of(turn, path, 1 + turn * 7 % 50); };
+  const auto check = [&](const Rules& rules, Path path) {
+    const How how = next(path);
+    check_size(rules, 1 + turn * 13 % 70, how);
+    const Leaves random = Leaves::random(40, turn, 2, rules.leaf_bytes);
+    const auto bytes =
+        random.bytes().first(39 * rules.leaf_bytes + 1 + turn * 7 % rules.leaf_bytes);
+    INFO(bytes.size(), " bytes, ", text_of(rules));
+    const BytesFile file(bytes);
+    CHECK(root_of(rules, Leaves::from_file(file.path, 40, Remainder::short_leaf, rules.leaf_bytes),
+                  how) == hex(testing::root_of_bytes(rules, bytes)));
+  };
+  for (const Hash hash : {Hash::sha256, Hash::keccak256, Hash::blake3})
+    for (const TreeKind kind : {TreeKind::hashed, TreeKind::rfc6962})
+      for (const Path path : {Path::own, Path::gpu})
+        for (const Bytes bytes : {1, 3, 31, 54, 55, 56, 63, 64, 65, 134, 135, 136, 137, 1023, 1024,
+                                  1025, 2049, 4096, 15'000})
+          check({kind, hash, bytes}, path);
 }
 
 }  // namespace mgpu::merkle

@@ -60,6 +60,21 @@ TEST_CASE("portable kernels: transforms by work-groups give those of the host, i
   digest_of(
       *workload_with("ntt", 1 << 10, {{"field", "koalabear"}, {"batch", "3"}, {"order", "nr"}}),
       {.mode = Mode::end_to_end, .path = Path::gpu});
+  digest_of(
+      *workload_with("ntt", 1 << 10,
+                     {{"field", "koalabear"}, {"op", "lde"}, {"batch", "3"}, {"blowup", "4"}}),
+      {.mode = Mode::end_to_end, .path = Path::gpu});
+}
+
+// The digest is that of the root in tests/data/ntt_vectors.txt.
+TEST_CASE("portable kernels: a commitment by work-groups has the root that another program finds") {
+  for (const char* partition : {"columns", "cosets", "relay"}) {
+    const auto workload = test::suite_named("ntt").make(test::suite_params(
+        "ntt", 1 << 6,
+        {{"field", "koalabear"}, {"op", "commit"}, {"batch", "20"}, {"partition", partition}}, 0));
+    CHECK(digest_of(*workload, kAsGpu, VerifyLevel::sample) ==
+          "57d2455af532fb22c4776d178756351f46f42befe23b7a3abf5591528455ab58");
+  }
 }
 
 TEST_CASE("portable kernels: batches go through stages in whole groups and ragged ones") {

@@ -2,10 +2,11 @@
 // run it under `mgpu-bench profile`, whose first sentence must name the bottleneck. With `mended`
 // it does the same work without the bottleneck. It prints the loop's time in ms on standard output,
 // to be compared with the prediction. Numbers: items and rounds of a kernel, bytes of a transfer,
-// count of iterations.
+// count of iterations. Kernels of 16 items in tiny-kernels.
 #define CL_TARGET_OPENCL_VERSION 120
 #include <CL/cl.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
@@ -101,6 +102,16 @@ class Machine {
     return memory;
   }
 
+  // Host memory that is pinned where that is possible.
+  char* host(std::size_t bytes) {
+    cl_int status = 0;
+    cl_mem memory = buffer(bytes, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR);
+    void* mapped = clEnqueueMapBuffer(queues[0], memory, CL_TRUE, CL_MAP_READ | CL_MAP_WRITE, 0,
+                                      bytes, 0, nullptr, nullptr, &status);
+    check(status, "clEnqueueMapBuffer");
+    return static_cast<char*>(mapped);
+  }
+
   void run(cl_command_queue queue, cl_kernel kernel, cl_mem memory, std::size_t items,
            cl_uint rounds, cl_event after = nullptr, cl_event* event = nullptr) {
     check(clSetKernelArg(kernel, 0, sizeof memory, &memory), "clSetKernelArg");
@@ -177,16 +188,16 @@ double blocking_reads(const Numbers& n, bool mended) {
   Machine machine(2, 2);
   cl_kernel kernel = machine.build();
   const std::vector<cl_mem> buffers{machine.buffer(4 * n.items), machine.buffer(4 * n.items)};
-  std::vector<cl_uint> host[2] = {std::vector<cl_uint>(n.items), std::vector<cl_uint>(n.items)};
+  char* const host[2] = {machine.host(4 * n.items), machine.host(4 * n.items)};
   warm_up(machine, kernel, buffers, n.items);
   const auto begin = Clock::now();
   for (std::size_t k = 0; k < n.count; ++k) {
     for (std::size_t d = 0; d < 2; ++d) {
       machine.run(machine.queues[d], kernel, buffers[d], n.items, n.rounds);
-      download(machine.queues[d], buffers[d], !mended, 4 * n.items, host[d].data());
+      download(machine.queues[d], buffers[d], !mended, 4 * n.items, host[d]);
     }
-    if (mended) machine.finish();
   }
+  machine.finish();
   return milliseconds_since(begin);
 }
 
@@ -199,7 +210,7 @@ double tiny_kernels(const Numbers& n, bool mended) {
   const auto begin = Clock::now();
   for (std::size_t k = 0; k < (mended ? 1 : pieces); ++k)
     machine.run(machine.queues[0], kernel, buffers[0], 16,
-                mended ? static_cast<cl_uint>(8 * pieces) : 8);
+                mended ? n.rounds * static_cast<cl_uint>(pieces) : n.rounds);
   machine.finish();
   return milliseconds_since(begin);
 }
@@ -209,7 +220,7 @@ double serial_transfers(const Numbers& n, bool mended) {
   cl_kernel kernel = machine.build();
   const std::size_t bytes = n.bytes < 4 * n.items ? 4 * n.items : n.bytes;
   const std::vector<cl_mem> buffers{machine.buffer(bytes), machine.buffer(bytes)};
-  std::vector<char> in(bytes), out(bytes);
+  char *const in = machine.host(bytes), *const out = machine.host(bytes);
   warm_up(machine, kernel, buffers, n.items);
   const auto queue = [&](std::size_t k) { return machine.queues[mended ? k : 0]; };
   cl_event read[2] = {nullptr, nullptr};
@@ -217,10 +228,10 @@ double serial_transfers(const Numbers& n, bool mended) {
   for (std::size_t k = 0; k < n.count; ++k) {
     const std::size_t b = mended ? k % 2 : 0;
     cl_event written = nullptr, ran = nullptr;
-    upload(queue(0), buffers[b], false, bytes, in.data(), mended ? read[b] : nullptr, &written);
+    upload(queue(0), buffers[b], false, bytes, in, mended ? read[b] : nullptr, &written);
     check(clFlush(queue(0)), "clFlush");
     machine.run(queue(1), kernel, buffers[b], n.items, n.rounds, mended ? written : nullptr, &ran);
-    download(queue(2), buffers[b], false, bytes, out.data(), mended ? ran : nullptr, &read[b]);
+    download(queue(2), buffers[b], false, bytes, out, mended ? ran : nullptr, &read[b]);
     check(clFlush(queue(2)), "clFlush");
   }
   machine.finish();
@@ -249,10 +260,9 @@ double host_work(const Numbers& n, bool mended) {
   const auto begin = Clock::now();
   for (std::size_t k = 0; k < n.count; ++k) {
     machine.run(machine.queues[0], kernel, buffers[0], n.items, n.rounds);
-    if (!mended) machine.finish();
+    machine.finish();
     if (!mended) compute_on_host(20);
   }
-  machine.finish();
   return milliseconds_since(begin);
 }
 
@@ -276,19 +286,12 @@ double pageable(const Numbers& n, bool mended) {
   const std::size_t bytes = 8 * n.bytes;
   const std::vector<cl_mem> buffers{machine.buffer(bytes)};
   std::vector<char> ordinary(bytes);
-  const void* from = ordinary.data();
-  if (mended) {
-    cl_mem pinned = machine.buffer(bytes, CL_MEM_READ_WRITE | CL_MEM_ALLOC_HOST_PTR);
-    cl_int status = 0;
-    from = clEnqueueMapBuffer(machine.queues[0], pinned, CL_TRUE, CL_MAP_WRITE, 0, bytes, 0,
-                              nullptr, nullptr, &status);
-    check(status, "clEnqueueMapBuffer");
-  }
-  warm_up(machine, kernel, buffers, 64);
+  const void* const from = mended ? machine.host(bytes) : ordinary.data();
+  warm_up(machine, kernel, buffers, n.items);
   const auto begin = Clock::now();
   for (std::size_t k = 0; k < n.count; ++k) {
     upload(machine.queues[0], buffers[0], false, bytes, from);
-    machine.run(machine.queues[0], kernel, buffers[0], 64, 1);
+    machine.run(machine.queues[0], kernel, buffers[0], n.items, n.rounds);
   }
   machine.finish();
   return milliseconds_since(begin);
@@ -298,16 +301,16 @@ double small_copies(const Numbers& n, bool mended) {
   Machine machine(1, 1);
   cl_kernel kernel = machine.build();
   constexpr std::size_t piece = 256, pieces = 256;
-  const std::vector<cl_mem> buffers{machine.buffer(piece * pieces)};
+  const std::vector<cl_mem> buffers{machine.buffer(std::max(piece * pieces, 4 * n.items))};
   std::vector<char> host(piece * pieces);
-  warm_up(machine, kernel, buffers, 64);
+  warm_up(machine, kernel, buffers, n.items);
   const auto begin = Clock::now();
   for (std::size_t k = 0; k < n.count; ++k) {
     if (mended) upload(machine.queues[0], buffers[0], false, piece * pieces, host.data());
     for (std::size_t p = 0; p < pieces && !mended; ++p)
       upload(machine.queues[0], buffers[0], false, piece, host.data() + p * piece, nullptr, nullptr,
              p * piece);
-    machine.run(machine.queues[0], kernel, buffers[0], 64, 16);
+    machine.run(machine.queues[0], kernel, buffers[0], n.items, n.rounds);
   }
   machine.finish();
   return milliseconds_since(begin);

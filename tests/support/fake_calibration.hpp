@@ -37,6 +37,7 @@ inline FakeDevice calibration_device(const std::string& id, DeviceType type = De
 
 inline FakeKernels calibration_kernels() {
   const auto does_nothing = [](const Grid&, std::span<const FakeArg>) {};
+  const auto takes_nothing = [](const Grid&, std::span<const FakeArg>) { return 0.0; };
   // In these kernels every lane of every work-item leaves one result in the first argument.
   const auto arithmetic = [](std::size_t lane_bytes, double cost) {
     return [=](const Grid&, std::span<const FakeArg> args) {
@@ -53,7 +54,8 @@ inline FakeKernels calibration_kernels() {
           {"fp64", {does_nothing, arithmetic(8, 2)}},
           {"int32", {does_nothing, arithmetic(4, 4)}},
           {"copy", {does_nothing, copy}},
-          {"nothing", {does_nothing, [](const Grid&, std::span<const FakeArg>) { return 0.0; }}}};
+          {"nothing", {does_nothing, takes_nothing}},
+          {"least", {does_nothing, takes_nothing}}};
 }
 
 }  // namespace mgpu::test

@@ -1,6 +1,7 @@
-// A second, slow reference for Merkle trees in tests: the recursion of RFC 6962 (2.1) word for
-// word, on OpenSSL's one-shot SHA-256. Shares nothing with suites/merkle but the names of the trees
-// and the digest type. It also has published vectors of RFC 6962 trees.
+// A second, slow reference for Merkle trees in tests: the recursion of RFC 6962 (2.1) and Bitcoin's
+// rule word for word, on OpenSSL's one-shot SHA-256. It shares nothing with suites/merkle but the
+// rules, the digest type, and the host's Keccak-256 and BLAKE3, which published vectors test. It
+// also has published vectors of RFC 6962 trees.
 #pragma once
 
 #include <openssl/sha.h>
@@ -13,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "suites/merkle/tree.hpp"
+#include "suites/merkle/hash.hpp"
 
 namespace mgpu::testing {
 
@@ -25,39 +26,57 @@ inline Bytes32 openssl_sha256(const std::vector<std::uint8_t>& message) {
   return out;
 }
 
-// Returns the root over 32-byte leaves; without leaves it is the SHA-256 of the empty string.
-inline Bytes32 recursive_root(merkle::TreeKind kind, std::span<const Bytes32> leaves) {
-  std::vector<std::uint8_t> message;
-  if (leaves.empty()) return openssl_sha256(message);
-  if (leaves.size() == 1) {
-    if (kind != merkle::TreeKind::rfc6962) return leaves[0];
-    message.assign(1 + leaves[0].size(), 0x00);
-    std::copy(leaves[0].begin(), leaves[0].end(), message.begin() + 1);
-    return openssl_sha256(message);
-  }
-  std::size_t k = 1;
-  while (k * 2 < leaves.size()) k *= 2;
-  const Bytes32 left = recursive_root(kind, leaves.first(k)),
-                right = recursive_root(kind, leaves.subspan(k));
-  const std::size_t prefix = kind == merkle::TreeKind::plain ? 0 : 1;
-  message.assign(prefix + left.size() + right.size(), 0x01);
-  const auto middle =
-      std::copy(left.begin(), left.end(), message.begin() + static_cast<std::ptrdiff_t>(prefix));
-  std::copy(right.begin(), right.end(), middle);
-  return openssl_sha256(message);
+inline Bytes32 hash_of(merkle::Hash hash, const std::vector<std::uint8_t>& message) {
+  if (hash == merkle::Hash::sha256) return openssl_sha256(message);
+  return hash == merkle::Hash::blake3 ? merkle::blake3(message) : merkle::keccak256(message);
 }
 
-// Returns the root over leaves of 32 bytes and a last leaf with the remaining bytes, hashed as RFC
-// 6962 hashes leaves of any length.
-inline Bytes32 recursive_root_of_bytes(std::span<const std::byte> bytes) {
-  std::vector<Bytes32> hashes;
-  for (std::size_t at = 0; at < bytes.size(); at += 32) {
-    std::vector<std::uint8_t> message{0x00};
-    for (const std::byte byte : bytes.subspan(at, std::min<std::size_t>(32, bytes.size() - at)))
-      message.push_back(std::to_integer<std::uint8_t>(byte));
-    hashes.push_back(openssl_sha256(message));
+inline Bytes32 hash_of_pair(const merkle::Rules& rules, const Bytes32& left, const Bytes32& right) {
+  std::vector<std::uint8_t> message;
+  if (rules.has_prefixes()) message.push_back(0x01);
+  message.insert(message.end(), left.begin(), left.end());
+  message.insert(message.end(), right.begin(), right.end());
+  const Bytes32 once = hash_of(rules.hash, message);
+  return rules.is_bitcoin() ? openssl_sha256({once.begin(), once.end()}) : once;
+}
+
+// Returns the root over digests.
+inline Bytes32 root_of_digests(const merkle::Rules& rules, std::vector<Bytes32> level) {
+  if (level.empty()) return hash_of(rules.hash, {});
+  if (rules.is_bitcoin()) {
+    while (level.size() > 1) {
+      if (level.size() % 2 == 1) level.push_back(level.back());
+      std::vector<Bytes32> next;
+      for (std::size_t i = 0; i < level.size(); i += 2)
+        next.push_back(hash_of_pair(rules, level[i], level[i + 1]));
+      level = next;
+    }
+    return level[0];
   }
-  return recursive_root(merkle::TreeKind::rfc6962_digests, hashes);
+  if (level.size() == 1) return level[0];
+  std::size_t k = 1;
+  while (k * 2 < level.size()) k *= 2;
+  const auto middle = level.begin() + static_cast<std::ptrdiff_t>(k);
+  return hash_of_pair(rules, root_of_digests(rules, {level.begin(), middle}),
+                      root_of_digests(rules, {middle, level.end()}));
+}
+
+// Returns the root over leaves, which may end with a shorter one.
+inline Bytes32 root_of_bytes(const merkle::Rules& rules, std::span<const std::byte> bytes) {
+  std::vector<Bytes32> digests;
+  for (std::size_t at = 0; at < bytes.size(); at += rules.leaf_bytes) {
+    std::vector<std::uint8_t> message;
+    if (rules.kind == merkle::TreeKind::rfc6962) message.push_back(0x00);
+    for (const std::byte byte :
+         bytes.subspan(at, std::min<std::size_t>(rules.leaf_bytes, bytes.size() - at)))
+      message.push_back(std::to_integer<std::uint8_t>(byte));
+    if (rules.hashes_leaves()) {
+      digests.push_back(hash_of(rules.hash, message));
+    } else {
+      std::copy(message.begin(), message.end(), digests.emplace_back().begin());
+    }
+  }
+  return root_of_digests(rules, digests);
 }
 
 inline std::vector<Bytes32> split_leaves(std::span<const std::byte> bytes) {

@@ -175,7 +175,7 @@ inline std::string simple_log(std::size_t iterations, std::uint64_t offset) {
     raw::Times times{};
     times.number = number;
     times.seen_ns = ended + 400;
-    times.queued = times.submit = at - offset;
+    times.queued = at - offset;
     times.start = started - offset;
     times.end = ended - offset;
     log.add(raw::Kind::times, times);

@@ -158,6 +158,9 @@ TEST_CASE("tiny kernels: launches; a kernel that is launched first may be built 
   const ProgramCosts costs = find_costs(program.record());
   CHECK(costs.held_back_by == "free_launches");
   CHECK(time_without(costs, "free_launches") == Nanos{100 * 100});
+  program.record().devices[0].capability.least_kernel = Nanos{60};
+  for (ProgramCommand& c : program.record().commands) c.items = 1;
+  CHECK(time_without(find_costs(program.record()), "free_launches") == Nanos{100 * 40});
   for (ProgramCommand& c : program.record().commands) c.first_launch = true;
   program.call(CallKind::build, "clBuildProgram", 1000, 1010);
   CHECK(find_costs(program.record()).held_back_by == "free_builds");
@@ -211,6 +214,23 @@ TEST_CASE("small copies: as fast per byte as the fastest, and at once") {
   const Nanos time = time_without(costs, "fewer_copies");
   CHECK(time > Nanos{1'090'000});
   CHECK(time < Nanos{1'110'000});
+}
+
+TEST_CASE("pageable memory: as fast as pinned memory was measured") {
+  ProgramBuilder program(1);
+  for (int k = 0; k < 10; ++k) {
+    const std::int64_t at = 2'000'000 * k;
+    program.command(0, kUpload, at, at + 1'000'000, at + 10, at + 1'000'000);
+    program.record().commands.back().bytes = 1 << 20;
+    program.record().commands.back().pageable = true;
+    program.command(0, kCompute, at + 1'000'000, at + 1'000'010, at + 1'000'000, at + 2'000'000);
+  }
+  CHECK(time_without(find_costs(program.record()), "pinned_copies") == Nanos{-1});
+  program.record().devices[0].capability.pinned_up = (1 << 20) / 1e-4;  // 100 us each
+  const ProgramCosts costs = find_costs(program.record());
+  CHECK(costs.held_back_by == "pinned_copies");
+  CHECK(costs.pageable == 10);
+  CHECK(time_without(costs, "pinned_copies") == Nanos{10 * 1'100'000});
 }
 
 TEST_CASE("builds in the loop, and impossible time stamps") {

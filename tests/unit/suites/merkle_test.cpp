@@ -2,16 +2,19 @@
 // input and output, and the division of a tree into launches. tests/opencl tests the devices'
 // results.
 #include <doctest/doctest.h>
+#include <openssl/evp.h>
 
 #include <fstream>
 #include <numeric>
 #include <random>
+#include <set>
 
+#include "suites/merkle/hash.hpp"
 #include "suites/merkle/merkle_workload.hpp"
 #include "suites/merkle/passes.hpp"
 #include "suites/merkle/reference.hpp"
-#include "suites/merkle/sha256.hpp"
 #include "tests/support/merkle_reference.hpp"
+#include "tests/support/paths.hpp"
 #include "tests/support/refusal.hpp"
 #include "tests/support/suite_params.hpp"
 
@@ -37,7 +40,16 @@ struct LeafFile {
   std::filesystem::path path;
 };
 
-constexpr TreeKind kinds[] = {TreeKind::plain, TreeKind::rfc6962, TreeKind::rfc6962_digests};
+const std::vector<Rules> all_rules{TreeKind::plain,
+                                   TreeKind::rfc6962,
+                                   TreeKind::rfc6962_digests,
+                                   TreeKind::hashed,
+                                   TreeKind::bitcoin,
+                                   {TreeKind::plain, Hash::keccak256},
+                                   {TreeKind::rfc6962, Hash::keccak256},
+                                   {TreeKind::hashed, Hash::keccak256, 137},
+                                   {TreeKind::plain, Hash::blake3},
+                                   {TreeKind::rfc6962, Hash::blake3, 1025}};
 
 Digest from_hex(const std::string& text) {
   Digest digest{};
@@ -49,17 +61,18 @@ Digest from_hex(const std::string& text) {
 // A workload in which the reference plays the devices: it delivers the roots of all items as the
 // covers of random ranges.
 struct Played {
-  Played(TreeKind kind, std::uint64_t leaves, unsigned seed, std::uint64_t trees = 1)
-      : Played(kind, Leaves::random(leaves * trees, 5, 2), seed, trees) {}
-  Played(TreeKind kind, Leaves leaves, unsigned seed, std::uint64_t trees = 1)
-      : workload(kind, std::move(leaves), 2, trees),
+  Played(const Rules& rules, std::uint64_t leaves, unsigned seed, std::uint64_t trees = 1)
+      : Played(rules, Leaves::random(leaves * trees, 5, 2, rules.leaf_bytes), seed, trees) {}
+  Played(const Rules& rules, Leaves leaves, unsigned seed, std::uint64_t trees = 1)
+      : workload(rules, std::move(leaves), 2, trees),
         geometry(workload.geometry()),
         roots(geometry.items) {
     workload.begin_sample();
     const auto item = [&](Items i) {
       return workload.leaves().content(geometry.first_leaf(i), geometry.first_leaf(i + 1));
     };
-    for (Items i = 0; i < geometry.items; ++i) roots[i] = reference_root(kind, item(i), 1);
+    for (Items i = 0; i < geometry.items; ++i)
+      roots[i] = reference_root(rules, item(i), 1, geometry.per_tree > 1 ? geometry.height : 0);
     std::mt19937 random(seed);
     std::vector<Partial> partials;
     const Items per_tree = geometry.per_tree;
@@ -67,10 +80,10 @@ struct Played {
       const std::span all = std::span(roots).subspan(tree * per_tree, per_tree);
       for (Items at = 0, end; at < per_tree; at = end) {
         end = std::min<Items>(per_tree, at + 1 + random() % 200);
-        for (const TreeNode& node : cover(at, end, per_tree)) {
+        for (const TreeNode& node : cover_items(rules, at, end, per_tree)) {
           partials.push_back(
               {tree, node,
-               reference_top(kind, all.subspan(node.begin(), node.end(per_tree) - node.begin()))});
+               reference_top(rules, all.subspan(node.begin(), node.end(per_tree) - node.begin()))});
         }
       }
     }
@@ -98,17 +111,18 @@ TEST_CASE(
   std::vector<std::uint64_t> sizes(71);
   std::iota(sizes.begin(), sizes.end(), 0);
   for (const std::uint64_t n : {4095, 4096, 4097, 8193}) sizes.push_back(n);
-  for (const TreeKind kind : kinds) {
+  for (const Rules& rules : all_rules) {
     for (const std::uint64_t n : sizes) {
-      const Leaves leaves = Leaves::random(n, 3, 1);
-      CHECK(reference_root(kind, leaves.bytes(), 3) ==
-            testing::recursive_root(kind, testing::split_leaves(leaves.bytes())));
-      for (const TreeKind other : kinds)  // three trees over the same leaves have three roots
-        CHECK(
-            (n < 2 || n > 9 || kind == other ||
-             reference_root(kind, leaves.bytes(), 1) != reference_root(other, leaves.bytes(), 1)));
+      const Leaves leaves = Leaves::random(n, 3, 1, rules.leaf_bytes);
+      CHECK(reference_root(rules, leaves.bytes(), 3) ==
+            testing::root_of_bytes(rules, leaves.bytes()));
     }
   }
+  const Leaves leaves = Leaves::random(5, 3, 1);  // other trees over the same leaves: other roots
+  std::set<Digest> roots;
+  for (const Rules& rules : all_rules)
+    roots.insert(reference_root({rules.kind, rules.hash}, leaves.bytes(), 1));
+  CHECK(roots.size() == all_rules.size());
 }
 
 TEST_CASE("merkle: the host's SHA-256 is OpenSSL's for every length up to three blocks") {
@@ -120,13 +134,87 @@ TEST_CASE("merkle: the host's SHA-256 is OpenSSL's for every length up to three 
   }
 }
 
+TEST_CASE("merkle: the host's hashes have the published digests") {
+  std::ifstream file(test::source_folder() / "tests/data/hash_vectors.txt");
+  std::size_t count = 0;
+  for (std::string hash, message, digest; file >> hash;) {
+    if (hash == "#" || hash == "txid" || hash == "root") {
+      std::getline(file, digest);
+      continue;
+    }
+    REQUIRE((file >> message >> digest));
+    CAPTURE(hash + " of " + message);
+    std::vector<std::uint8_t> bytes;
+    const std::size_t star = message.find('*'), times = std::stoul(message.substr(star + 1));
+    for (std::size_t i = 0; i < times; ++i) {
+      if (star == std::string::npos) bytes.push_back(static_cast<std::uint8_t>(i % 251));
+      if (star != std::string::npos)
+        bytes.insert(bytes.end(), message.begin(),
+                     message.begin() + static_cast<std::ptrdiff_t>(star));
+    }
+    const auto* name = std::find(hash_names.begin(), hash_names.end(), hash);
+    REQUIRE(name != hash_names.end());
+    CHECK(hex(hash_message(static_cast<Hash>(name - hash_names.begin()), bytes)) == digest);
+    ++count;
+  }
+  CHECK(count == 43);
+}
+
+TEST_CASE("merkle: the host's Keccak with the padding of SHA-3 is OpenSSL's SHA3-256") {
+  std::vector<std::uint8_t> message;
+  for (std::size_t n = 0; n <= 500; ++n) {
+    Digest expected{};
+    REQUIRE(EVP_Digest(message.data(), n, expected.data(), nullptr, EVP_sha3_256(), nullptr) == 1);
+    CHECK(keccak256(message, 0x06) == expected);
+    message.push_back(static_cast<std::uint8_t>(n * 7));
+  }
+}
+
+TEST_CASE("merkle: the root of a Bitcoin block is that of its header") {
+  std::ifstream file(test::source_folder() / "tests/data/hash_vectors.txt");
+  std::vector<Digest> txids;
+  std::string expected;
+  // Displayed with their bytes in reverse order.
+  const auto reversed = [](const std::string& text) {
+    Digest digest = from_hex(text);
+    std::reverse(digest.begin(), digest.end());
+    return digest;
+  };
+  for (std::string word, text; file >> word; std::getline(file, text)) {
+    if (word == "txid" && file >> text) txids.push_back(reversed(text));
+    if (word == "root" && file >> text) expected = hex(reversed(text));
+  }
+  REQUIRE(txids.size() == 9);
+  CHECK(hex(reference_root(TreeKind::bitcoin, std::as_bytes(std::span(txids)), 1)) == expected);
+}
+
+TEST_CASE("merkle: hashes, trees and lengths of leaves that do not go together are refused") {
+  const auto refusal = [](const test::Options& options) {
+    return test::refusal([&] { suite().check(test::suite_params("merkle", 8, options)); },
+                         ErrorKind::usage);
+  };
+  CHECK(test::has(refusal({{"tree", "bitcoin"}, {"hash", "blake3"}}), "--hash sha256"));
+  CHECK(test::has(refusal({{"tree", "bitcoin"}, {"leaf-bytes", "33"}}), "--tree hashed"));
+  CHECK(test::has(refusal({{"leaf-bytes", "33"}}), "--tree plain are digests"));
+  CHECK(test::has(refusal({{"hash", "md5"}}), "keccak256"));
+  for (const char* bytes : {"0", "1073741825"})
+    CHECK(test::has(refusal({{"tree", "hashed"}, {"leaf-bytes", bytes}}), "1 to 1073741824"));
+  SuiteParams many = test::suite_params("merkle", std::uint64_t{1} << 40,
+                                        {{"tree", "hashed"}, {"leaf-bytes", "1000000000"}});
+  CHECK(kind_of_error([&] { suite().check(many); }) == ErrorKind::usage);
+  SuiteParams given = test::suite_params("merkle", 8, {{"tree", "hashed"}, {"leaf-bytes", "33"}});
+  suite().optional.resolve(given);
+  CHECK(given.options == test::Options{{"tree", "hashed"}, {"leaf-bytes", "33"}});
+  CHECK(suite().shape(given).bytes_in == 8 * 33);
+}
+
 TEST_CASE("merkle: items are aligned subtrees: at most 1024, at least 32 leaves, of all leaves") {
   for (const std::uint64_t n : {1ull, 31ull, 32ull, 33ull, 100000ull, 1ull << 15, (1ull << 15) + 1,
                                 1ull << 26, (1ull << 26) + 1, 1ull << 40}) {
     const Geometry g = Geometry::of(n);
     CHECK(g.items >= 1);
     CHECK(g.items <= Geometry::max_items);
-    CHECK(g.height >= 5);
+    CHECK(g.height >= (n < 32 ? 1 : 5));
     CHECK(g.first_leaf(0) == 0);
     CHECK(g.first_leaf(g.items - 1) < n);
     CHECK(g.first_leaf(g.items) == n);
@@ -177,12 +265,12 @@ TEST_CASE("merkle: a partial tree with a hole is refused, one with overlapping n
 }
 
 TEST_CASE("merkle: merging gives the reference's root for any partition, ragged trees included") {
-  for (const TreeKind kind : kinds) {
-    for (const std::uint64_t n : {1ull, 2ull, 32ull, 33ull, 65ull, 1000ull, 32769ull}) {
-      Played played(kind, n, static_cast<unsigned>(n));
+  for (const Rules& rules : all_rules) {
+    for (const std::uint64_t n : {1ull, 2ull, 5ull, 32ull, 33ull, 65ull, 1000ull, 32769ull}) {
+      Played played(rules, n, static_cast<unsigned>(n));
       played.workload.merge();
       CHECK(played.workload.digest() ==
-            hex(reference_root(kind, played.workload.leaves().bytes(), 2)));
+            hex(reference_root(rules, played.workload.leaves().bytes(), 2)));
       played.workload.add_item_roots(0, played.roots);
       CHECK(played.workload.verify(VerifyLevel::full, 1).status == Verdict::Status::passed);
       CHECK(played.workload.verify(VerifyLevel::sample, 1).status == Verdict::Status::passed);
@@ -226,9 +314,8 @@ TEST_CASE("merkle: many trees are merged and verified each by itself") {
     workload.merge();
     std::vector<std::uint8_t> roots;
     for (std::uint64_t tree = 0; tree < trees; ++tree) {
-      const Digest root = testing::recursive_root(
-          TreeKind::rfc6962,
-          testing::split_leaves(workload.leaves().bytes(tree * leaves, (tree + 1) * leaves)));
+      const Digest root = testing::root_of_bytes(
+          TreeKind::rfc6962, workload.leaves().bytes(tree * leaves, (tree + 1) * leaves));
       roots.insert(roots.end(), root.begin(), root.end());
     }
     CHECK(workload.digest() == hex(testing::openssl_sha256(roots)));
@@ -339,7 +426,8 @@ TEST_CASE("merkle: the reference hashes a short last leaf as it is") {
   const Leaves random = Leaves::random(4200, 8, 1);
   for (const std::size_t size : {1, 31, 33, 63, 64, 95, 1000, 1025, 4096 * 32 + 1, 4200 * 32 - 1}) {
     const auto bytes = random.bytes().first(size);
-    CHECK(reference_root(TreeKind::rfc6962, bytes, 2) == testing::recursive_root_of_bytes(bytes));
+    CHECK(reference_root(TreeKind::rfc6962, bytes, 2) ==
+          testing::root_of_bytes(TreeKind::rfc6962, bytes));
   }
 }
 
@@ -351,7 +439,7 @@ TEST_CASE("merkle: a tree with a short last leaf is merged and verified") {
                   Leaves::from_file(file.path, size / 32 + 1, Remainder::short_leaf), 7);
     played.workload.merge();
     CHECK(played.workload.digest() ==
-          hex(testing::recursive_root_of_bytes(random.bytes().first(size))));
+          hex(testing::root_of_bytes(TreeKind::rfc6962, random.bytes().first(size))));
     played.workload.add_item_roots(0, played.roots);
     CHECK(played.workload.verify(VerifyLevel::full, 1).status == Verdict::Status::passed);
     CHECK(played.workload.verify(VerifyLevel::sample, 1).status == Verdict::Status::passed);
@@ -426,7 +514,7 @@ TEST_CASE("merkle: a file's leaves are its bytes, the last one padded where that
     CHECK(count_in_file(file.path, any) == 2);
     const Leaves two = Leaves::from_file(file.path, 2, any);
     CHECK(two.content(0, 2).size() == 64);
-    CHECK(two.unused_bits() == 0);
+    CHECK(two.unused_bytes() == 0);
     CHECK(kind_of_error([&] { Leaves::from_file(file.path, 3, any); }) == ErrorKind::input);
   }
   file.write("");
@@ -455,7 +543,7 @@ TEST_CASE("merkle: a file of no multiple of 32 bytes is refused, but for --pad a
   CHECK(leaves.content(0, 2).size() == 64);
   CHECK(leaves.content(2, 3).size() == 3);
   CHECK(leaves.bytes().size() == 96);
-  CHECK(leaves.unused_bits() == 232);
+  CHECK(leaves.unused_bytes() == 29);
   const std::string message = test::refusal([&] { size_of("plain", false); }, ErrorKind::input);
   for (const char* part : {"67 B", "3 ", "--pad", "rfc6962"}) CHECK(test::has(message, part));
 }
