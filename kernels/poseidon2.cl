@@ -98,26 +98,24 @@ PART void mix_partial(uint* s) {
 #endif
 }
 
-PART void full_rounds(uint* s, ulong* v, __constant const uint* constants) {
-  for (int round = 0; round < 4; ++round) {
-    UNROLL for (int i = 0; i < WIDTH; ++i) s[i] = s_box(fold(v[i] + constants[round * WIDTH + i]));
-    mix(s, v);
-  }
-}
-
-// Takes and returns words below 1.29 p.
+// Takes and returns words below 1.29 p. The first and the last four rounds are the same code.
 PART void permute(uint* s) {
   ulong v[WIDTH];
   mix(s, v);
-  full_rounds(s, v, round_constants);
-  UNROLL for (int i = 0; i < WIDTH; ++i) s[i] = fold(v[i]);
-  for (int round = 0; round < PARTIAL_ROUNDS; ++round) {
-    s[0] = s_box(fold((ulong)s[0] + round_constants[4 * WIDTH + round]));
-    mix_partial(s);
+  __constant const uint* constants = round_constants;
+  for (int part = 0; part < 2; ++part) {
+    for (int round = 0; round < 4; ++round, constants += WIDTH) {
+      UNROLL for (int i = 0; i < WIDTH; ++i) s[i] = s_box(fold(v[i] + constants[i]));
+      mix(s, v);
+    }
+    UNROLL for (int i = 0; i < WIDTH; ++i) s[i] = fold(v[i]);
+    if (part == 1) break;
+    for (int round = 0; round < PARTIAL_ROUNDS; ++round) {
+      s[0] = s_box(fold((ulong)s[0] + *constants++));
+      mix_partial(s);
+    }
+    UNROLL for (int i = 0; i < WIDTH; ++i) v[i] = s[i];
   }
-  UNROLL for (int i = 0; i < WIDTH; ++i) v[i] = s[i];
-  full_rounds(s, v, round_constants + 4 * WIDTH + PARTIAL_ROUNDS);
-  UNROLL for (int i = 0; i < WIDTH; ++i) s[i] = fold(v[i]);
 }
 
 PART void load_half(uint* s, __global const uint* from, ulong at) {

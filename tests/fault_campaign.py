@@ -43,6 +43,7 @@ SUITES = {
     "geometric": "geometric --size 256 --algebra 2,0,0 -s equal,dynamic --mode both",
     "ntt": "ntt --size 2^10 -s equal,capability --mode both",
     "ntt-batch": "ntt --size 2^8 --batch 20 -s equal,dynamic --mode both",
+    "ntt-commit": "ntt --op commit --size 2^6 --batch 24 --field koalabear -s equal --mode both",
     "tropical": "tropical --size 64 -s equal,latency --mode both",
     "apsp": "tropical --op apsp --size 101 --paths -s equal,capability --mode resident",
     "stencil": "stencil --size 61 --iterations 9 -s equal,capability --mode both",

@@ -524,6 +524,8 @@ class ProcessReader {
           Name(kernel != kernels.end() && logged->kernel != 0 ? printable(kernel->second)
                                                               : std::string(info.label));
       command.bytes = logged->bytes;
+      if (command.kind != CommandKind::compute && !logged->memory.empty())
+        command.memory = logged->memory.front().memory;
       command.items = info.type == CommandType::task ? 1 : logged->items;
       command.first_launch = logged->kernel != 0 && launched_.insert(logged->kernel).second;
       command.pageable = logged->host_memory == raw::HostMemory::pageable;

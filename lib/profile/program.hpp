@@ -38,6 +38,7 @@ struct ProgramCommand {
   bool stamped = true;        // has time stamps; else it is in no timeline
   Name label;                 // name of the kernel; "copy", "fill"; empty for transfers
   Bytes bytes = 0;            // size of a transfer
+  std::uint32_t memory = 0;   // what a transfer writes or reads, a number; 0: not known
   Items items = 0;            // work-items of a kernel
   bool pageable = false;      // a transfer from or to memory that is not known to be pinned
   Nanos queued{}, submitted{}, started{}, ended{};

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 #include <limits>
+#include <map>
 #include <numeric>
 #include <optional>
 
@@ -167,6 +168,13 @@ struct Engines {
   // Latest end of kernels when the last two groups of uploads began.
   Nanos before_group{}, before_last_group{};
   CommandKind last = CommandKind::download;
+  std::uint64_t groups = 0;  // of uploads
+  // Latest end of the downloads of a buffer after the last group of uploads, and before it.
+  struct Reads {
+    std::uint64_t group = 0;
+    Nanos after{}, before{};
+  };
+  std::map<std::uint32_t, Reads> reads{};  // by buffer
 };
 
 std::size_t engine_of(CommandKind kind) { return static_cast<std::size_t>(kind) % 3; }
@@ -220,9 +228,9 @@ class ProgramReplay {
       if (change_.no_waits) ready.replayed = before;
     }
     Nanos gap = call.begin - ready.recorded;
-    if (change_.no_host_work || (gap < kLoop && is_at_once(index) &&
-                                 steps_.previous_call(index) != kNone &&
-                                 is_at_once(steps_.previous_call(index))))
+    if (change_.no_host_work ||
+        (gap < kLoop && is_at_once(index) && steps_.previous_call(index) != kNone &&
+         is_at_once(steps_.previous_call(index))))
       gap = std::min(gap, Nanos{});
     begins_[index] = ReplayMoment{call.begin, saturating_add(ready.replayed, gap)};
   }
@@ -236,10 +244,24 @@ class ProgramReplay {
     const Nanos tail = call.end - ready.recorded;
     ReplayMoment end{call.end, saturating_add(ready.replayed, tail)};
     if (change_.no_waits && !call.waited.empty())
-      end.replayed = std::min(end.replayed, saturating_add(begun, std::max(tail, Nanos{})));
+      end.replayed =
+          std::min(end.replayed, saturating_add(begun, std::max(tail, Nanos{}) + work_in(index)));
     if (change_.no_builds && is_of_build(call)) end.replayed = begun;
     if (call.kind == CallKind::enqueue && is_at_once(index)) end.replayed = ready.replayed;
     ends_[index] = end;
+  }
+
+  // Returns how long a call worked until its own command began, with nothing before it in its
+  // queue.
+  Nanos work_in(std::uint32_t index) const {
+    const HostCall& call = record_.calls[index];
+    for (const std::uint32_t k : call.waited) {
+      const ProgramCommand& c = record_.commands[k];
+      const std::uint32_t before = steps_.previous_in_queue(k);
+      if (c.call == index && (before == kNone || record_.commands[before].ended <= call.begin))
+        return std::max(c.started - call.begin, Nanos{});
+    }
+    return {};
   }
 
   static bool is_of_build(const HostCall& call) {
@@ -277,7 +299,13 @@ class ProgramReplay {
     commands_[index] = end;
     if (c.marker) return;
     engine.wait_for(end);
-    engines_[c.queue].end[engine_of(c.kind)].wait_for(end);
+    Engines& queue = engines_[c.queue];
+    queue.end[engine_of(c.kind)].wait_for(end);
+    if (c.kind != CommandKind::download || c.memory == 0) return;
+    Engines::Reads& reads = queue.reads[c.memory];
+    if (reads.group != queue.groups)
+      reads = {queue.groups, Nanos{}, std::max(reads.before, reads.after)};
+    reads.after = std::max(reads.after, end.replayed);
   }
 
   // Waits for the previous command of an in-order queue or, if transfers run next to kernels, for
@@ -299,8 +327,9 @@ class ProgramReplay {
       if (queue.last != CommandKind::upload) {
         queue.before_last_group = queue.before_group;
         queue.before_group = queue.end[engine_of(CommandKind::compute)].replayed;
+        ++queue.groups;
       }
-      end = std::max(end, queue.before_last_group);
+      end = std::max({end, queue.before_last_group, queue.reads[c.memory].before});
     } else {
       end = std::max(end, queue.end[engine - 1].replayed);
     }

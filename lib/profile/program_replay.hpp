@@ -13,11 +13,14 @@ struct ProgramChange {
   // By command: begins as soon as what it waits for has ended, and enqueuing it, and a loop around
   // several such, takes no time; empty: none does.
   std::vector<bool> at_once = {};
-  bool no_waits = false;      // calls return without waiting for commands
+  // Calls return without waiting for commands. What a blocking call did while its queue was empty,
+  // before its own command began, is work.
+  bool no_waits = false;
   bool no_builds = false;     // programs are built before the first command
   bool no_host_work = false;  // threads do nothing between their calls
   // Transfers run next to kernels: a kernel waits for the uploads before it, a download for the
-  // kernels before it, an upload for the kernels before the previous uploads (two sets of buffers).
+  // kernels before it, an upload for the kernels before the previous uploads (two sets of buffers),
+  // and for the downloads of its buffer before these.
   bool engines = false;
 };
 

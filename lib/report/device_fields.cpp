@@ -131,7 +131,7 @@ const Description<Capability>& description<Capability>() {
            .null_unless(is_measured),
        field_as<MeasuredTime, &Capability::least_kernel>(
            "least_kernel_ns", "a kernel of one group that adds to words, by the device's stamps")
-           .null_unless(is_measured)},
+           .if_any()},
       "rates measured by calibrate, per second, multiply-adds counted as two; a copy counts what "
       "is read and what is written; null: not measured; empty: the device was not calibrated"};
   return kCapability;

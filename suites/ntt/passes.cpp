@@ -71,7 +71,7 @@ std::vector<std::byte> table_of(const Problem& problem, unsigned root_bits, unsi
   for (std::uint64_t coset = 0; coset < problem.cosets; ++coset) {
     const Value shift = shift_of<F>(problem, coset);
     append(shift, std::uint64_t{1} << low_bits);
-    append(F::of(1), 1, problem.to_montgomery ? factor<F>(F::of(1)) : F::of(1));
+    append(F::of(1), 1, problem.commits ? factor<F>(F::of(1)) : F::of(1));
     append(power<F>(shift, Limbs{std::uint64_t{1} << low_bits, 0, 0, 0}),
            std::uint64_t{1} << (problem.bits - low_bits));
   }

@@ -30,7 +30,6 @@ void choose_partition(Problem& problem, const SuiteParams& params) {
                              "; expected with --op commit, which hashes by Poseidon2 of 31 "
                              "bits: babybear, koalabear");
   if (problem.cosets == 1) problem.cosets = 0;
-  problem.to_montgomery = problem.cosets > 0;
   const std::uint64_t devices = std::max<std::size_t>(params.devices, 1);
   const bool has_cosets = std::max<std::uint64_t>(problem.cosets, 1) >= devices;
   const std::string& name = params.options.at("partition");

@@ -35,10 +35,10 @@ struct Problem {
   std::uint64_t batch = 1;  // number of transforms
   // Number of cosets on which each column is evaluated (low-degree extension); 0: plain transforms.
   std::uint64_t cosets = 0;
-  bool commits = false;  // hashes the rows of all columns; without cosets: of columns as they are
+  // Hashes the rows of all columns, which are extended to Montgomery form, as that costs nothing.
+  // Without cosets these are the columns' own.
+  bool commits = false;
   Partition partition = Partition::columns;
-  // Evaluations are in Montgomery form, which costs nothing; for kernels that hash them.
-  bool to_montgomery = false;
   std::uint64_t seed = 0;
 
   std::uint64_t n() const { return std::uint64_t{1} << bits; }

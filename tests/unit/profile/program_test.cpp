@@ -134,6 +134,10 @@ TEST_CASE("transfers in one queue with kernels could run next to them") {
   // A chain of three stages of 1,000 with eight batches; with two sets of buffers an upload waits
   // for the kernel two batches before, which does not delay it here.
   CHECK(time_without(costs, "full_overlap") == Nanos{100 + 10'000});
+  // In one buffer each, a batch begins after the download two batches before: 3,000 for two.
+  for (ProgramCommand& c : program.record().commands)
+    if (c.kind != kCompute) c.memory = 1;
+  CHECK(time_without(find_costs(program.record()), "full_overlap") == Nanos{100 + 13'000});
   CHECK(find_costs(program.record(), 0.9).held_back_by == "none");
 }
 
@@ -149,6 +153,17 @@ TEST_CASE("blocking reads keep a thread from driving two devices") {
   CHECK(costs.held_back_by == "free_waits");
   CHECK(time_without(costs, "free_waits") < Nanos{22'000});
   CHECK(time_without(costs, "free_waits") > Nanos{18'000});
+}
+
+TEST_CASE("a call that blocks works until its command begins, if its queue is empty") {
+  ProgramBuilder program(1);
+  for (int k = 0; k < 3; ++k)
+    program.command(0, kDownload, 6000 * k, 6000 * k + 6000, 6000 * k + 5000, 6000 * k + 5900,
+                    true);
+  // Each call waits for 900 only.
+  const Nanos time = time_without(find_costs(program.record()), "free_waits");
+  CHECK(time >= Nanos{3 * 5100});
+  CHECK(time < Nanos{18'000});
 }
 
 TEST_CASE("tiny kernels: launches; a kernel that is launched first may be built only then") {
