@@ -25,8 +25,8 @@ constexpr std::uint64_t kQueuedFirst = 1024, kQueuedSampling = 16;
 // Returns a command's status; an error of the question is one of the command.
 cl_int status_of(cl_event event) {
   cl_int status = CL_COMPLETE;
-  const cl_int error = next->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS,
-                                            sizeof status, &status, nullptr);
+  const cl_int error = next->clGetEventInfo(event, CL_EVENT_COMMAND_EXECUTION_STATUS, sizeof status,
+                                            &status, nullptr);
   return error == CL_SUCCESS ? status : error;
 }
 

@@ -325,9 +325,8 @@ class DeviceCalibration {
     Buffer& words = buffer(group_ * sizeof(std::uint32_t));
     std::vector<Nanos> times;
     for (unsigned i = 0; i < 1 + kLeastTries; ++i)
-      times.push_back(from_seconds(device_seconds([&] {
-        device_.stream().launch(object, grid, {&words});
-      })));
+      times.push_back(
+          from_seconds(device_seconds([&] { device_.stream().launch(object, grid, {&words}); })));
     times.erase(times.begin());  // some drivers compile here
     measured.least_kernel = std::max(summarise(times).median, Nanos{1});
     holdings_.clear();

@@ -264,12 +264,10 @@ void name_largest_cost(ProgramCosts& costs, const ProgramRecord& record, double 
     const char *than, *name;
     double part;
   };
-  static constexpr Easier easier[] = {{"free_transfers", "fewer_copies", kHalfOfIt},
-                                      {"free_transfers", "pinned_copies", kHalfOfIt},
-                                      {"free_transfers", "full_overlap", kHalfOfIt},
-                                      {"full_overlap", "pinned_copies", kMostOfIt},
-                                      {"full_overlap", "fewer_copies", kMostOfIt},
-                                      {"full_overlap", "free_waits", kMostOfIt}};
+  static constexpr Easier easier[] = {
+      {"free_transfers", "fewer_copies", kHalfOfIt}, {"free_transfers", "pinned_copies", kHalfOfIt},
+      {"free_transfers", "full_overlap", kHalfOfIt}, {"full_overlap", "pinned_copies", kMostOfIt},
+      {"full_overlap", "fewer_copies", kMostOfIt},   {"full_overlap", "free_waits", kMostOfIt}};
   for (const Easier& e : easier)
     if (costs.held_back_by == e.than &&
         seconds(saved_by(costs, record, e.name)) >= e.part * seconds(most))

@@ -50,12 +50,9 @@ inline FakeKernels calibration_kernels() {
     return 2 * static_cast<double>(std::get<std::span<std::byte>>(args[0]).size()) / kFakeMemory *
            kFakeOps;
   };
-  return {{"fp32", {does_nothing, arithmetic(4, 1)}},
-          {"fp64", {does_nothing, arithmetic(8, 2)}},
-          {"int32", {does_nothing, arithmetic(4, 4)}},
-          {"copy", {does_nothing, copy}},
-          {"nothing", {does_nothing, takes_nothing}},
-          {"least", {does_nothing, takes_nothing}}};
+  return {{"fp32", {does_nothing, arithmetic(4, 1)}},  {"fp64", {does_nothing, arithmetic(8, 2)}},
+          {"int32", {does_nothing, arithmetic(4, 4)}}, {"copy", {does_nothing, copy}},
+          {"nothing", {does_nothing, takes_nothing}},  {"least", {does_nothing, takes_nothing}}};
 }
 
 }  // namespace mgpu::test
