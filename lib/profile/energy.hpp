@@ -51,8 +51,8 @@ std::optional<IdlePower> idle_power(const TelemetryTrack& track);
 std::optional<EnergyFigures> energy_of_run(const TelemetryTrack& track,
                                            std::span<const TimeWindow> runs, double idle_w);
 
-// Returns the pause before pauses' number `n` ends, so that a step of the counter sees another part
-// of the runs that follow than the steps before did. `stepped`: when the counter stepped last.
+// Returns how long pause number `n` lasts, so that a step of the counter sees another part of the
+// runs that follow than the steps before did. `stepped`: when the counter stepped last.
 Nanos pause_before(std::size_t n, Nanos now, Nanos run, std::optional<Nanos> stepped, Nanos step);
 // Returns when the counter was first read to have stepped to its present value.
 std::optional<Nanos> last_step(const TelemetryTrack& track);
