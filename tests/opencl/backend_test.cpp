@@ -22,11 +22,6 @@ namespace {
 
 using testing::test_devices;
 
-// In the quick tier PoCL does not optimise the kernels of this program, whose tests then take half
-// of the time; those of the command line run optimised ones. Read by PoCL at each build.
-[[maybe_unused]] const bool kUnoptimised =
-    !testing::is_thorough() && ::setenv("POCL_EXTRA_BUILD_FLAGS", "-cl-opt-disable", 0) == 0;
-
 // The sum, the kernel that slows a GPU down, and one that does not build.
 const std::vector<EmbeddedText> kBackendKernels = [] {
   std::vector<EmbeddedText> kernels{
