@@ -54,7 +54,8 @@ void compress(word* s, word* w, uint chunk, uint bytes, uint flags) {
 }
 
 // Computes s, the node above left and right; `lone`: there is no right, and s = left.
-void hash_pair(word* s, const word* left, const word* right, bool hash_leaves, bool lone, word unused_left, word unused_right, uint one) {
+void hash_pair(word* s, const word* left, const word* right, bool hash_leaves, bool lone, word unused_left, word unused_right,
+               uint one) {
   if (lone) {
     copy8(s, left);
     return;

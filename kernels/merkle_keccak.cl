@@ -82,7 +82,8 @@ void clear(lane* a) {
 
 // Computes s, the node above left and right; `lone`: there is no right, and s = left. The message
 // is shorter than a block.
-void hash_pair(word* s, const word* left, const word* right, bool hash_leaves, bool lone, word unused_left, word unused_right, uint one) {
+void hash_pair(word* s, const word* left, const word* right, bool hash_leaves, bool lone, word unused_left, word unused_right,
+               uint one) {
   if (lone) {
     copy8(s, left);
     return;

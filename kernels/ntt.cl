@@ -328,7 +328,8 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
     barrier(CLK_LOCAL_MEM_FENCE);
     UNROLL for (uint j = 0; j < EACH; ++j) v[j] = take(cells, cell_of(row_of(g, j, BITS), in_tile));
   } else {
-    UNROLL for (uint j = 0; j < EACH; ++j) v[j] = load(in, place_in(p, row_of(g, j, BITS) * p->in_row + hi * p->in_hi, min(column, last)));
+    UNROLL for (uint j = 0; j < EACH; ++j)
+        v[j] = load(in, place_in(p, row_of(g, j, BITS) * p->in_row + hi * p->in_hi, min(column, last)));
   }
 #ifdef SHIFTED
   const uint step = p->in_row * p->in_width;  // of the exponent, from a row to the next

@@ -5,8 +5,8 @@
 // needs no Montgomery form, since 2^64 = 2^32 - 1 there.
 //
 // -D options: WORD (bytes of an element: 4, 8, 32); P and INVERSE_P (1/p mod 2^32) for 4; those of
-// msm_field.cl for 32, and with ROLLED P_INVERSE_64 (-1/p mod 2^64); LANES (elements of a vector that one work-item computes at once, 1 unless
-// WORD is 4).
+// msm_field.cl for 32, and with ROLLED P_INVERSE_64 (-1/p mod 2^64); LANES (elements of a vector that one work-item
+// computes at once, 1 unless WORD is 4); NTT_PTX: sums of WORD 8 use NVIDIA's carries.
 #if WORD == 32
 #ifdef ROLLED
 #define MSM_ROLLED
@@ -82,7 +82,7 @@ PART fe fe_sub_for_mul(fe a, fe b) { return fe_sub(a, b); }
 // Takes any 64-bit numbers: with the product's 32-bit words h1 h0 in its upper half, it is the
 // lower half - h1 + h0 (2^32 - 1).
 #ifdef NTT_PTX
-// Of the words l0 - h0 - h1, l1 + h0 and the carry t above them, t 2^64 = t (2^32 - 1) remains.
+// Adds t 2^64 = t (2^32 - 1) to the words l0 - h0 - h1 and l1 + h0, where t is the carry above them.
 PART fe fe_mul(fe a, fe w) {
   const ulong a0 = a & EPSILON, a1 = a >> 32, w0 = w & EPSILON, w1 = w >> 32;
   const ulong p00 = a0 * w0, p01 = a0 * w1 + (p00 >> 32), p10 = a1 * w0 + (p01 & EPSILON);

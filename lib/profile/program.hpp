@@ -80,7 +80,7 @@ struct ProgramDevice {
   ProgramMemory memory{};
   bool has_queue = false;
   std::string unstamped{};  // why its commands have no time stamps; empty: they have
-  // What it was measured to do, apart from the program; rates and times that are 0 are not known.
+  // Measured apart from the program; rates and times that are 0 are not known.
   Capability capability{};
 };
 

@@ -1,5 +1,5 @@
-// What `check` measures of devices and links, and its document: the file that --json, --save and
-// --baseline share. lib/report/check_judgement.hpp judges it.
+// Holds what `check` measures of devices and links: the document that --json, --save and --baseline
+// share. lib/report/check_judgement.hpp judges it.
 #pragma once
 
 #include <cstdint>

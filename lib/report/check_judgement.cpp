@@ -501,7 +501,7 @@ class Judge {
         if (k != i) others.add(means[k]);
       judge_link(*group[i], others, "the others", group.size() < 3);
     }
-    // So many are not broken: the machine is built so, and only earlier checks can tell more.
+    // Leaves it to earlier checks if so many are slow: the machine is then built so.
     if (group.size() > 2 && kTopology * findings.size() > group.size()) findings.clear();
     before.insert(before.end(), findings.begin(), findings.end());
     findings = std::move(before);

@@ -1,4 +1,4 @@
-// What check prints.
+// Prints the table and the verdict of a check.
 #include <fmt/format.h>
 
 #include <algorithm>

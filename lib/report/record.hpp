@@ -232,7 +232,7 @@ struct EnergyRecord {
   std::optional<double> joules;  // of the devices that it used; none: see `reason`
   double half_width = 0;         // of the 95 % interval, in J
   std::vector<double> parts;     // the same in each of 8 parts of the block
-  // Of all devices of the set, of which those that it does not use idle; of the host's packages.
+  // Includes devices of the set that idle (all_devices), or is that of the host's packages (host).
   std::optional<double> all_devices, host;
   std::optional<double> per_unit;  // per unit of the case's rate
   std::optional<double> gain;      // energy of the fastest device alone / that of the case
