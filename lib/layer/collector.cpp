@@ -197,18 +197,41 @@ std::uint32_t Collector::name_of(const char* call) {
   return at->second;
 }
 
-std::size_t Collector::poll() {
+void Collector::poll() {
   const std::lock_guard lock(poll_mutex_);
-  return poll_all();
+  poll_locked();
 }
 
-std::size_t Collector::poll_all() {
+void Collector::try_poll() {
+  const std::unique_lock lock(poll_mutex_, std::try_to_lock);
+  if (!lock) return;
+  std::unique_lock drain_lock(drain_mutex_, std::try_to_lock);
+  if (!drain_lock) return;
+  take_incoming();
+  drain_lock.unlock();
+  ask();
+  if (drain_lock.try_lock()) put_times();  // else the next poll does
+}
+
+void Collector::poll_locked() {
   {
     const std::lock_guard lock(drain_mutex_);
-    taken_.swap(incoming_);
-    clocks_.insert(clocks_.end(), new_clocks_.begin(), new_clocks_.end());
-    new_clocks_.clear();
+    take_incoming();
   }
+  ask();
+  const std::lock_guard lock(drain_mutex_);
+  put_times();
+  flush();
+}
+
+void Collector::take_incoming() {
+  taken_.swap(incoming_);
+  clocks_.insert(clocks_.end(), new_clocks_.begin(), new_clocks_.end());
+  new_clocks_.clear();
+}
+
+// Adds the times of the commands that have ended.
+void Collector::ask() {
   for (const Incoming& incoming : taken_) {
     if (pending_ < kMostPending) {
       PendingQueue& queue = queues_[incoming.queue];
@@ -240,7 +263,10 @@ std::size_t Collector::poll_all() {
     pending_ -= before - commands.size();
     at = commands.empty() ? queues_.erase(at) : std::next(at);
   }
-  const std::lock_guard lock(drain_mutex_);
+  polled_ns_.store(now_ns(), std::memory_order_relaxed);
+}
+
+void Collector::put_times() {
   for (const Times& times : times_) {
     cost_.timed += times.error == 0 && times.status == CL_SUCCESS;
     cost_.given_up += times.error == kGivenUp;
@@ -248,8 +274,6 @@ std::size_t Collector::poll_all() {
   }
   cost_.incomplete = pending_;
   times_.clear();
-  flush();
-  return pending_;
 }
 
 void Collector::add_times(const Times& times) {

@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Is the energy of --energy right, on real devices? Part one takes one GPU and about 5 minutes, part two takes two GPUs and about 4.
+"""Is the energy of --energy right, on real devices? Part one takes one GPU and about 5 minutes, the others take two GPUs and about 4.
 
 one: strategies on one device, which do the same work, agree to 3 %; twice the work takes twice the energy to 2 %; a second measurement is the
      no change to `compare`
 two: energy on two devices - energy on one = idle power x (2 x time on two - time on one), within 5 % of the energy on two, as the rest of the
      energy goes into the same work; what auto chooses with --objective energy is within 3 % of the least energy measured
+suites: energy of suites on one device and on two, per unit of work
 
 Prints a line per point, each with what was measured, and keeps the results. Exits with 1 if a point is missed.
 
-usage: energy.py BINARY one|two -o DIR [OPTION of run ..]
+usage: energy.py BINARY one|two|suites -o DIR [OPTION of run ..]
 """
 
 import argparse
@@ -21,6 +22,8 @@ SAME_WORK = ["merkle --size 2^21", "merkle --size 2^24", "matrix --size 4096"]
 ONCE_AND_TWICE = ["stencil --size 4096 --iterations 200", "stencil --size 4096 --iterations 400"]
 ON_TWO = ["merkle --size 2^26", "matrix --size 8192"]
 CHOICES = ["merkle --size 2^17", "merkle --size 2^24", "matrix --size 4096"]
+SUITES = ["merkle --size 2^26", "msm --size 2^22", "ntt --size 2^26", "matrix --size 8192", "stencil --size 16384 --iterations 200",
+          "lbm --size 512 --iterations 50", "pinn --size 65536", "tropical --size 8192"]
 
 
 class Points:
@@ -80,16 +83,23 @@ def two(points):
                     f"{joules(chosen):.4g} J; least has {least['strategy']}, {joules(least):.4g} J", joules(chosen) / joules(least) - 1, 0.03)
 
 
+def suites(points):
+    for words in SUITES:
+        alone, both = points.run(words, "-d", "gpu:2", "-s", "single,equal")[1]
+        times = [row["time_ns"]["median"] for row in (alone, both)]
+        print(f"{words}: {joules(alone):.4g} J on one, {joules(both):.4g} J on two, which are {times[0] / times[1]:.2f} times as fast", flush=True)
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
     parser.add_argument("binary")
-    parser.add_argument("part", choices=("one", "two"))
+    parser.add_argument("part", choices=("one", "two", "suites"))
     parser.add_argument("-o", "--output", type=Path, required=True)
     given, options = parser.parse_known_args()
     given.options = options
     given.output.mkdir(parents=True, exist_ok=True)
     points = Points(given)
-    {"one": one, "two": two}[given.part](points)
+    {"one": one, "two": two, "suites": suites}[given.part](points)
     return 1 if points.missed else 0
 
 
