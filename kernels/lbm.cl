@@ -20,7 +20,8 @@
 // under way: 117 (58) KB per SM, where 23 KB hide the latency of memory.
 //
 // Given by -D: HALVED: what leaves a block of planes is rounded to half precision. HALF_STORAGE:
-// populations are stored in half precision, 76 bytes per cell. WALL_X, WALL_Y: walls along that axis
+// populations are stored in half precision, 76 bytes per cell. SENDS: step_between stores what crosses borders among the
+// halos of the neighbours, too. WALL_X, WALL_Y: walls along that axis
 // instead of periodic ends. FORCED: the channel's force along x. STREAMING, on NVIDIA GPUs: 1, stored data is the first to leave their
 // caches, as it is not read in this step; 2, loaded data as well.
 #pragma OPENCL FP_CONTRACT OFF
@@ -187,11 +188,28 @@ inline void collide(float* f, float even_rate, float odd_rate, float lift) {
   CONST stored* const below = get_global_id(2) == 0 ? before + before_at * block : own - block; \
   CONST stored* const above = get_global_id(2) + 1 == get_global_size(2) ? after + after_at * block : own + block;
 
+#ifdef SENDS
+#define SEND_ARGUMENTS , __global stored* lower, __global stored* upper, uint landed_at, uint sends
+// Store the populations that leave the first plane downwards and the last one upwards into block
+// `landed_at` of neighbours' halos. Bits of `sends`: 1, to `lower`; 2, to `upper`.
+#define SEND(q, to) (to)[((ulong)POPULATIONS * landed_at + q) * plane + at] = PACKED(f[q]);
+#define SEND_ACROSS \
+  if ((sends & 1) && get_global_id(2) == 0) { \
+    SEND(14, lower) SEND(15, lower) SEND(16, lower) SEND(17, lower) SEND(18, lower) \
+  } \
+  if ((sends & 2) && get_global_id(2) + 1 == get_global_size(2)) { \
+    SEND(9, upper) SEND(10, upper) SEND(11, upper) SEND(12, upper) SEND(13, upper) \
+  }
+#else
+#define SEND_ARGUMENTS
+#define SEND_ACROSS
+#endif
+
 // Steps from one lattice to another, in both of which population q of a cell, as it leaves the
 // cell, lies in that cell. Rows [left, right).
 __kernel void step_between(__global const stored* from, __global const stored* before, uint before_at, __global const stored* after,
                            uint after_at, __global stored* to, uint first, uint left, uint right, uint nx, uint ny, uint stride,
-                           float even_rate, float odd_rate, float drag, float lift HALF_ARGUMENTS) {
+                           float even_rate, float odd_rate, float drag, float lift HALF_ARGUMENTS SEND_ARGUMENTS) {
   const uint x = get_global_id(0), y = left + get_global_id(1);
   if (x >= nx || y >= right) return;
   AROUND
@@ -204,6 +222,7 @@ __kernel void step_between(__global const stored* from, __global const stored* b
   DRAG
   collide(f, even_rate, odd_rate, lift);
   HALVE(f)
+  SEND_ACROSS
   to += slot * block + at;
 #define STORE(q, cx, cy, cz, opposite) STORE_AT(to + q * plane, f[q]);
   EACH_POPULATION(STORE)

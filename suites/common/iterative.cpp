@@ -69,6 +69,13 @@ void SharedRing::allocate(PeerGroup& group, Bytes size, unsigned turns) {
   all_ = std::move(all);
 }
 
+bool kernels_reach(SharedMemory& memory, std::size_t devices) {
+  for (std::uint32_t by = 0; by < devices; ++by)
+    for (std::uint32_t of = 0; of < devices; ++of)
+      if (memory.remote({by}, {of}) == nullptr) return false;
+  return true;
+}
+
 Ring::Ring(const SharedRing& shared, DeviceResources& device, Bytes size, unsigned own) {
   const Peer* const peer = shared ? device.peer() : nullptr;
   for (std::size_t turn = 0; turn < (peer != nullptr ? shared.turns() : own); ++turn)

@@ -62,6 +62,9 @@ class SharedRing {
   std::vector<std::unique_ptr<SharedMemory>> all_;
 };
 
+// Tells whether kernels of each of so many devices reach the memory of all others.
+bool kernels_reach(SharedMemory& memory, std::size_t devices);
+
 // One device's pieces of a SharedRing. If that is empty or the device is in no group: `own` buffers
 // of the device.
 class Ring {

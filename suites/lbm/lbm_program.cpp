@@ -13,13 +13,14 @@ namespace {
 // Block of halos that receives, in place, populations that crossed a border.
 constexpr std::uint32_t kLanded = 1;
 
-std::string options(const Problem& problem, const LbmWorkload::Variant& variant) {
+std::string options(const Problem& problem, const LbmWorkload::Variant& variant, bool sends) {
   std::string text;
   if (problem.has_walls_x()) text += " -DWALL_X";
   if (problem.has_walls_y()) text += " -DWALL_Y";
   if (problem.flow == Flow::channel) text += " -DFORCED";
   if (problem.half_block > 0) text += " -DHALVED";
   if (problem.half_storage) text += " -DHALF_STORAGE";
+  if (sends) text += " -DSENDS";
   if (variant.streams > 0) text += " -DSTREAMING=" + std::to_string(variant.streams);
   return text.empty() ? text : text.substr(1);
 }
@@ -29,7 +30,7 @@ std::string options(const Problem& problem, const LbmWorkload::Variant& variant)
 LbmProgram::LbmProgram(LbmWorkload& workload, DeviceResources& device, Mode mode)
     : HaloProgram(workload, mode, workload.is_connected() ? device.peer() : nullptr),
       variant_(workload.variant_on(device.traits())) {
-  const std::string given = options(problem_, variant_);
+  const std::string given = options(problem_, variant_, stores_to_others());
   const auto kernel = [&](const char* entry) { return device.kernel("lbm.cl", entry, given); };
   begin_ = kernel("begin");
   look_ = kernel("look");
@@ -161,6 +162,7 @@ void LbmProgram::restore(const std::byte* host, const Planes& planes, std::uint3
 
 // Computes the edges that others need. Those of blocks are computed again with the rest.
 bool LbmProgram::step_edges(const Slice& slice, std::uint32_t round, Stream& stream) {
+  if (stores_to_others()) return false;
   if (problem_.columns > 1) {
     for (const Transfer& transfer : exchange_->sends()) step_patch(transfer.patch, round, stream);
     return true;
@@ -212,6 +214,7 @@ void LbmProgram::step(const Planes& planes, std::uint64_t left, std::uint64_t ri
       if (problem_.half_block > 0)  // nothing is exchanged after the last step
         args.insert(args.end(), {u32(run.in_box), u32(problem_.planes),
                                  is_last(round) ? 0U : u32(problem_.half_block)});
+      if (stores_to_others()) add_targets(run, round, args);
       stream.launch(kernel, all, args);
     } else if (round % 2 == 0) {
       stream.launch(
@@ -226,6 +229,20 @@ void LbmProgram::step(const Planes& planes, std::uint64_t left, std::uint64_t ri
   }
 }
 
+// Appends the neighbours' halos that a step stores into.
+void LbmProgram::add_targets(const Run& run, std::uint32_t round, std::vector<KernelArg>& args) {
+  const Planes mine = planes_of(*done_);
+  const bool sends = !others_.empty() && !is_last(round),
+             lower = sends && run.z == mine.first,
+             upper = sends && run.z + static_cast<std::int64_t>(run.count) == mine.end;
+  const DeviceIndex self = peer_->self();
+  const auto halos = [&](bool are_sent, const Owner* neighbour) {
+    return workload_.halos()->remote(self, are_sent ? neighbour->device : self);
+  };
+  args.insert(args.end(), {halos(lower, neighbours_.before), halos(upper, neighbours_.after),
+                           lattice_after(round + 1), (lower ? 1U : 0U) | (upper ? 2U : 0U)});
+}
+
 void LbmProgram::put(std::int64_t z, std::uint32_t steps, DeviceIndex to, std::int64_t on) {
   const Lattice& lattice = workload_.lattice();
   const Slot here = lattice.slot_of(z), there = lattice.slot_of(z + on);
@@ -236,6 +253,7 @@ void LbmProgram::put(std::int64_t z, std::uint32_t steps, DeviceIndex to, std::i
 }
 
 void LbmProgram::send(const Slice& slice, std::uint32_t round, Stream& stream) {
+  if (stores_to_others()) return;  // steps do
   if (problem_.half_block > 0) return send_halves(slice, round + 1, stream);
   if (problem_.columns == 1) return send_slab(slice, round + 1);
   exchange_->send(

@@ -56,6 +56,8 @@ class LbmProgram final : public HaloProgram<LbmWorkload>, public MovableProgram 
   void step_patch(const Patch& patch, std::uint32_t round, Stream& stream) {
     step(planes_of(patch), patch.left, patch.right, round, stream);
   }
+  bool stores_to_others() const { return peer_ != nullptr && workload_.stores_to_others(); }
+  void add_targets(const Run& run, std::uint32_t round, std::vector<KernelArg>& args);
   // Puts plane z of this device into a lattice of another one, where its number is z + `on`.
   void put(std::int64_t z, std::uint32_t steps, DeviceIndex to, std::int64_t on);
   void put_crossing(std::int64_t z, std::uint32_t lattice, std::uint32_t first, DeviceIndex to,

@@ -154,6 +154,8 @@ void LbmWorkload::connect(PeerGroup& group) {
   if (problem_.columns > 1)
     return landing_.allocate(group, most_landing(problem_) * problem_.number_bytes());
   if (problem_.depth == 1) halos_ = group.allocate(halo_blocks * problem_.plane_bytes());
+  stores_to_others_ = halos_ && problem_.overlap && problem_.lattices == 2 &&
+                      problem_.half_block == 0 && kernels_reach(*halos_, group.size());
   if (problem_.half_block > 0) half_halos_ = group.allocate(4 * problem_.half_halo_bytes());
   try {
     for (std::uint64_t piece = 0; piece < shared_.size(); ++piece)
@@ -170,6 +172,7 @@ void LbmWorkload::disconnect() {
   landing_.free();
   halos_.reset();
   half_halos_.reset();
+  stores_to_others_ = false;
 }
 
 void LbmWorkload::set_partition(std::span<const Owner> owners) {

@@ -61,6 +61,8 @@ class LbmWorkload final : public CheckpointedWorkload<Problem>, public Tunable {
   // two lattices there is a block for each; in place there is one for the lattice and one for
   // populations that crossed a border. Null with --depth above 1, for blocks, and without a group.
   SharedMemory* halos() const { return halos_.get(); }
+  // Tells whether kernels of steps store there what crosses borders.
+  bool stores_to_others() const { return stores_to_others_; }
   SharedMemory* half_halos() const { return half_halos_.get(); }  // halos on their way
   const SharedRing& landing() const { return landing_; }          // receive memory of blocks
   bool is_connected() const { return halos_ || landing_ || shared_.front(); }
@@ -89,6 +91,7 @@ class LbmWorkload final : public CheckpointedWorkload<Problem>, public Tunable {
   std::vector<SharedRing> shared_;  // by piece
   SharedRing landing_;
   std::unique_ptr<SharedMemory> halos_, half_halos_;
+  bool stores_to_others_ = false;
   std::vector<Transfer> transfers_;
   std::vector<Compared> all_, some_;                 // the whole box; windows of it
   mutable std::optional<Findings> precision_found_;  // cached, of this many windows

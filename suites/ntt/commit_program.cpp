@@ -173,7 +173,7 @@ void CommitProgram::hash(const Slice& slice, Stream& stream) {
 }
 
 // Absorbs the share's columns of all rows, part by part, into the states that come from the owner
-// of the columns before, and hands them on. The owner of the last columns sends all others the
+// of the columns before, and hands them on. The owner of the last columns hands all others the
 // digests of their rows.
 void CommitProgram::hash_by_relay(const Slice& slice, Stream& stream) {
   const Range columns = problem_.columns_of(slice);
@@ -189,7 +189,8 @@ void CommitProgram::hash_by_relay(const Slice& slice, Stream& stream) {
   leaves_ = states_.get();
   leaves_at_ = problem_.rows_of(slice).begin;
   if (is_alone()) return absorb(own, argument, *states_, *states_, stream);
-  Buffer& landing = workload_.landing()[0].piece(peer_->self());
+  SharedMemory& shared = workload_.landing()[0];
+  Buffer& landing = shared.piece(peer_->self());
   std::optional<DeviceIndex> before, after;
   for (const Owner& owner : workload_.owners()) {
     const Range theirs = problem_.columns_of(owner.items);
@@ -197,26 +198,30 @@ void CommitProgram::hash_by_relay(const Slice& slice, Stream& stream) {
     if (theirs.end == columns.begin) before = owner.device;
     if (theirs.begin == columns.end) after = owner.device;
   }
-  argument.rows = u32(problem_.relayed_rows());
-  for (std::uint64_t row = 0; row < problem_.rows() && columns.size() > 0; row += argument.rows) {
+  const auto absorb_for = [&](DeviceIndex to, const Range& rows) {
+    argument.at = columns.begin * problem_.rows() + rows.begin;
+    argument.state_at = argument.out_at = u32(rows.begin);
+    argument.rows = u32(rows.size());
+    Buffer* const there = to == peer_->self() ? states_.get() : shared.remote(peer_->self(), to);
+    absorb(own, argument, before ? landing : *states_, there != nullptr ? *there : *states_,
+           stream);
+    if (there == nullptr)
+      peer_->put(*states_, rows.begin * digest_bytes, shared, to, rows.begin * digest_bytes,
+                 rows.size() * digest_bytes);
+  };
+  for (std::uint64_t row = 0; row < problem_.rows() && columns.size() > 0;
+       row += problem_.relayed_rows()) {
     if (before) peer_->sync({}, std::span(&*before, 1));
-    argument.state_at = argument.out_at = u32(row);
-    absorb(own, argument, before ? landing : *states_, *states_, stream);
-    argument.at += argument.rows;
-    const auto put = [&](DeviceIndex to, const Range& part) {
-      peer_->put(*states_, part.begin * digest_bytes, workload_.landing()[0], to,
-                 part.begin * digest_bytes, part.size() * digest_bytes);
-    };
-    const Range part{row, row + argument.rows};
+    const Range part{row, row + problem_.relayed_rows()};
     if (after) {
-      put(*after, part);
+      absorb_for(*after, part);
       peer_->sync(std::span(&*after, 1), {});
       continue;
     }
     for (const Owner& owner : workload_.owners()) {
       const Range theirs = problem_.rows_of(owner.items);
       const Range common{std::max(part.begin, theirs.begin), std::min(part.end, theirs.end)};
-      if (owner.device != peer_->self() && common.begin < common.end) put(owner.device, common);
+      if (common.begin < common.end) absorb_for(owner.device, common);
     }
   }
   const DeviceIndex last = workload_.owners().back().device;

@@ -40,10 +40,8 @@ std::unique_ptr<DeviceProgram> SplitWorkload::program(DeviceResources& device, M
 
 void SplitWorkload::connect(PeerGroup& group) {
   landing_.allocate(group, landing_bytes(), 1);
-  stores_to_others_ = problem_.way != Way::puts && group.size() <= most_devices;
-  for (std::uint32_t by = 0; by < group.size(); ++by)
-    for (std::uint32_t of = 0; of < group.size(); ++of)
-      stores_to_others_ = stores_to_others_ && landing_[0].remote({by}, {of}) != nullptr;
+  stores_to_others_ = problem_.way != Way::puts && group.size() <= most_devices &&
+                      kernels_reach(landing_[0], group.size());
   if (problem_.way == Way::kernels && !stores_to_others_)
     throw Error(ErrorKind::unsupported,
                 "--exchange kernels: kernels of these devices do not reach each other's memory; "
