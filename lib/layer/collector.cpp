@@ -197,41 +197,18 @@ std::uint32_t Collector::name_of(const char* call) {
   return at->second;
 }
 
-void Collector::poll() {
+std::size_t Collector::poll() {
   const std::lock_guard lock(poll_mutex_);
-  poll_locked();
+  return poll_all();
 }
 
-void Collector::try_poll() {
-  const std::unique_lock lock(poll_mutex_, std::try_to_lock);
-  if (!lock) return;
-  std::unique_lock drain_lock(drain_mutex_, std::try_to_lock);
-  if (!drain_lock) return;
-  take_incoming();
-  drain_lock.unlock();
-  ask();
-  if (drain_lock.try_lock()) put_times();  // else the next poll does
-}
-
-void Collector::poll_locked() {
+std::size_t Collector::poll_all() {
   {
     const std::lock_guard lock(drain_mutex_);
-    take_incoming();
+    taken_.swap(incoming_);
+    clocks_.insert(clocks_.end(), new_clocks_.begin(), new_clocks_.end());
+    new_clocks_.clear();
   }
-  ask();
-  const std::lock_guard lock(drain_mutex_);
-  put_times();
-  flush();
-}
-
-void Collector::take_incoming() {
-  taken_.swap(incoming_);
-  clocks_.insert(clocks_.end(), new_clocks_.begin(), new_clocks_.end());
-  new_clocks_.clear();
-}
-
-// Adds the times of the commands that have ended.
-void Collector::ask() {
   for (const Incoming& incoming : taken_) {
     if (pending_ < kMostPending) {
       PendingQueue& queue = queues_[incoming.queue];
@@ -263,10 +240,7 @@ void Collector::ask() {
     pending_ -= before - commands.size();
     at = commands.empty() ? queues_.erase(at) : std::next(at);
   }
-  polled_ns_.store(now_ns(), std::memory_order_relaxed);
-}
-
-void Collector::put_times() {
+  const std::lock_guard lock(drain_mutex_);
   for (const Times& times : times_) {
     cost_.timed += times.error == 0 && times.status == CL_SUCCESS;
     cost_.given_up += times.error == kGivenUp;
@@ -274,6 +248,8 @@ void Collector::put_times() {
   }
   cost_.incomplete = pending_;
   times_.clear();
+  flush();
+  return pending_;
 }
 
 void Collector::add_times(const Times& times) {

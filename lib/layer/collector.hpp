@@ -49,13 +49,9 @@ class Collector {
   std::shared_ptr<ThreadState> add_thread();
   // Moves all that threads have handed over to the file. Returns whether there was anything.
   bool drain();
-  // Writes the times of commands that have completed and gives their events back.
-  void poll();
-  // Does the same in a thread of the program, with what was drained, unless it would have to wait
-  // for another thread. What it writes is in the file after the next `drain`.
-  void try_poll();
-  // Returns when one of these last ended, by now_ns.
-  std::uint64_t polled_ns() const { return polled_ns_.load(std::memory_order_relaxed); }
+  // Writes the times of commands that have completed and gives their events back. Returns the
+  // number of commands that are still incomplete.
+  std::size_t poll();
   // Drains and polls, and then calls `then(held)` while nothing is polled: `held(event)` tells
   // whether the layer has a reference to that event. Gives up waiting for its turn after a while,
   // since a driver may call the program back while it makes the collector wait: `held` is then
@@ -69,7 +65,7 @@ class Collector {
     }
     if (lock) {
       drain();
-      poll_locked();
+      poll_all();
     }
     then([&](cl_event event) { return lock.owns_lock() && holds(event); });
   }
@@ -104,10 +100,7 @@ class Collector {
   void release_region_of(std::uint32_t memory);
   std::uint32_t name_of(const char* call);
   command_log::HostMemory host_memory_of(std::uint64_t pointer) const;
-  void poll_locked();
-  void take_incoming();
-  void ask();
-  void put_times();
+  std::size_t poll_all();
   bool finish(const Pending& pending, bool has_ended);
   void add_times(const command_log::Times& times);
   bool holds(cl_event event) const;
@@ -134,7 +127,6 @@ class Collector {
   std::vector<Incoming> taken_;
   std::vector<command_log::Times> times_;
   std::vector<std::pair<cl_device_id, std::uint32_t>> clocks_;
-  std::atomic<std::uint64_t> polled_ns_{0};
 };
 
 }  // namespace mgpu::layer

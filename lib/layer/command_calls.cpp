@@ -12,7 +12,6 @@ using namespace command_log;
 namespace {
 
 constexpr std::uint64_t kCostSampling = 61;  // one of so many calls is timed; a prime: no pattern's
-constexpr std::uint64_t kAskingPeriod = 64;  // one of so many calls asks for times
 
 // A call that enqueues a command, from its begin until it is recorded.
 class Enqueue {
@@ -97,14 +96,9 @@ class Enqueue {
                bytes_of(waits_.data(), command_.wait_count),
                bytes_of(memory_.data(), command_.memory_count)},
               made_, queue_ != nullptr && queue_->in_order ? kInOrder : EntryFlags{});
-    if (sampled_) {
-      const std::uint64_t cost = now_ns() - entered_ - (command_.end_ns - command_.begin_ns);
-      ThreadState::add(thread_.layer_ns, cost * kCostSampling);
-    }
-    if (command_.number % kAskingPeriod != 0) return;
-    const std::uint64_t before = now_ns();
-    own_.ask_in_turn();
-    ThreadState::add(thread_.layer_ns, now_ns() - before);
+    if (!sampled_) return;
+    const std::uint64_t cost = now_ns() - entered_ - (command_.end_ns - command_.begin_ns);
+    ThreadState::add(thread_.layer_ns, cost * kCostSampling);
   }
 
  private:

@@ -22,8 +22,8 @@ constinit std::atomic<Recorder*> recorder{nullptr};
 namespace {
 
 constexpr std::uint64_t kMillisecond = 1'000'000;
-// The writer's pause: what is not yet in the file is lost if the process is killed. Times are as late
-// as that while the program goes on, whose calls wait for the driver when others use it.
+// The writer's pause: what is not yet in the file is lost if the process is killed. It polls as
+// late as that while the program goes on, whose calls wait for the driver when others use it.
 constexpr std::uint64_t kPause = 2 * kMillisecond, kLongestPause = 16 * kMillisecond;
 constexpr std::uint64_t kCostPeriod = 100 * kMillisecond, kClockPeriod = 1000 * kMillisecond;
 constexpr std::uint64_t kExitPatience = 2000 * kMillisecond;
@@ -172,13 +172,15 @@ void Recorder::start() {
 
 void Recorder::write() {
   ::pthread_setname_np(::pthread_self(), "mgpu-profile");
-  std::uint64_t pause = kPause, next_cost = 0, next_clock = 0;
+  std::uint64_t pause = kPause, next_poll = 0, next_cost = 0, next_clock = 0;
   for (bool last = false; !last;) {
     last = stopping_.load(std::memory_order_acquire);
     woken_.store(false, std::memory_order_relaxed);
     const bool any = collector_.drain();
-    if (!any || last || now_ns() >= collector_.polled_ns() + kLongestPause - kPause)
+    if (!any || last || now_ns() >= next_poll) {
       collector_.poll();
+      next_poll = now_ns() + kLongestPause - kPause;
+    }
     pause = any ? kPause : std::min(pause * 2, kLongestPause);
     const std::uint64_t now = now_ns();
     if (times && (now >= next_clock || last)) {

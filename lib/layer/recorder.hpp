@@ -52,10 +52,6 @@ class Recorder {
     collector_.after_collecting(then);
   }
 
-  // Asks for the times of commands in this thread, which has just used the driver: the writer would
-  // make it wait.
-  void ask_in_turn() { collector_.try_poll(); }
-
   // Ends the writer's thread, when the process begins to exit. Later calls are written at once.
   void stop();
 
