@@ -25,9 +25,9 @@ constexpr Bytes kLine = 128;
 constexpr std::size_t kMost = 8;
 // Largest size of all boxes that one device fills in the landing memory of numbered words.
 constexpr Bytes kBoxes = Bytes{4} << 20;
-constexpr std::uint32_t kMostTiles = 4096;  // of one exchange
-constexpr std::size_t kGroup = 512;         // work-items of a group that move data
-constexpr std::size_t kWaiters = 32;        // further ones that wait for other devices: a warp
+constexpr std::uint32_t kMostTiles = 16384;  // of one exchange
+constexpr std::size_t kGroup = 512;          // work-items of a group that move data
+constexpr std::size_t kWaiters = 32;         // further ones that wait for other devices: a warp
 
 Bytes in_lines(Bytes size) { return (size + kLine - 1) / kLine * kLine; }
 
@@ -381,6 +381,23 @@ void Collectives::launch_at_once(DeviceIndex device, const CollectiveCall& call,
                  ++members_[device.value]->launches, wait.status, wait.limit_ns});
 }
 
+// Returns the size of tiles, the same on every device, of segments of up to `longest` bytes. Small
+// ones are passed on or combined sooner, large ones need fewer flags: of 4 to 128 KiB these were
+// fastest on two and four H200. With a root, the last tiles pass another device while most links
+// are idle: each work-group has at least four.
+Bytes Collectives::tile_of(const CollectiveCall& call, Bytes longest) const {
+  const bool many = group_.size() > 2, in_parts = is_in_parts(call),
+             rooted = many && (call.collective == Collective::broadcast ||
+                               call.collective == Collective::reduce);
+  const bool small = in_parts && (many || call.collective == Collective::reduce_scatter);
+  const std::uint64_t kib = !small ? 128 : call.collective == Collective::reduce ? 12 : 24;
+  const Bytes of_group = ceil_div(longest, units_);
+  const std::uint64_t turns =
+      std::max<std::uint64_t>(ceil_div(of_group, kib << 10), rooted ? 4 : 1);
+  return in_lines(
+      std::max({Bytes{8} << 10, ceil_div(longest, kMostTiles), ceil_div(of_group, turns)}));
+}
+
 // Exchanges those of `elements` that each segment has.
 void Collectives::launch_in_tiles(DeviceIndex device, const CollectiveCall& call,
                                   const Part& elements, const InBuffer& in, const InShared& out,
@@ -433,13 +450,7 @@ void Collectives::launch_in_tiles(DeviceIndex device, const CollectiveCall& call
   }
   for (unsigned exchange = 0; exchange < (in_parts ? 2 : 1); ++exchange)
     peer.synchronised(others, others);
-  // The same tiles on every device. Small ones are passed on sooner; if all devices send as much
-  // as they get, only the number of flags counts.
-  const Bytes target =
-      passes_on || call.collective == Collective::reduce ? Bytes{24} << 10 : Bytes{128} << 10;
-  const Bytes longest = elements.size() * size, of_group = ceil_div(longest, units_);
-  const Bytes tile = in_lines(std::max({Bytes{8} << 10, ceil_div(longest, kMostTiles),
-                                        ceil_div(of_group, ceil_div(of_group, target))}));
+  const Bytes longest = elements.size() * size, tile = tile_of(call, longest);
   const auto tiles = static_cast<std::uint32_t>(ceil_div(longest, tile));
   const std::size_t groups = std::min<std::size_t>(tiles, units_);
   const std::uint32_t then = combines ? 1 : passes_on ? 2 : 0;  // COMBINES, PASSES_ON, ENDS

@@ -93,6 +93,7 @@ class Collectives {
                                               const InShared& out) const;
   void launch_at_once(DeviceIndex device, const CollectiveCall& call, const InBuffer& in,
                       const InShared& out, Stream& stream);
+  Bytes tile_of(const CollectiveCall& call, Bytes longest) const;
   void launch_in_tiles(DeviceIndex device, const CollectiveCall& call, const Part& elements,
                        const InBuffer& in, const InShared& out, Stream& stream);
   Kernel& kernel(DeviceIndex device, const CollectiveCall& call, Way way);

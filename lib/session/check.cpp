@@ -15,7 +15,8 @@
 namespace mgpu {
 namespace {
 
-constexpr std::size_t kLeastRuns = 2;  // of each work on each device
+// Runs of each work on each device: at least; enough, if there is time.
+constexpr std::size_t kLeastRuns = 2, kEnoughRuns = 40;
 constexpr std::size_t kLeastRounds = 4, kMostRounds = 12;
 constexpr Nanos kRateTime = std::chrono::milliseconds(20);
 constexpr double kMemoryShare = 0.8;
@@ -127,7 +128,10 @@ class Check {
       for (std::size_t run = 0; run < kLeastRuns; ++run) run_work(works_.size() - 1);
     }
     progress_("results again");
-    while (!is_over(CheckPart::works) && run_all_works()) {
+    // Compilers may have taken all of the part's time.
+    for (std::size_t run = kLeastRuns;
+         !is_over(run < kEnoughRuns ? CheckPart::rates : CheckPart::works) && run_all_works();
+         ++run) {
     }
   }
 

@@ -232,8 +232,7 @@ void LbmProgram::step(const Planes& planes, std::uint64_t left, std::uint64_t ri
 // Appends the neighbours' halos that a step stores into.
 void LbmProgram::add_targets(const Run& run, std::uint32_t round, std::vector<KernelArg>& args) {
   const Planes mine = planes_of(*done_);
-  const bool sends = !others_.empty() && !is_last(round),
-             lower = sends && run.z == mine.first,
+  const bool sends = !others_.empty() && !is_last(round), lower = sends && run.z == mine.first,
              upper = sends && run.z + static_cast<std::int64_t>(run.count) == mine.end;
   const DeviceIndex self = peer_->self();
   const auto halos = [&](bool are_sent, const Owner* neighbour) {
