@@ -91,11 +91,20 @@ struct Exchanged {
   bool any() const { return inputs || part > 0 || rounds > 0; }
 };
 
+// A value of a suite's option that changes only what devices exchange, such as "--partition relay".
+struct ExchangeChoice {
+  std::string option;
+  Exchanged exchanged;
+};
+
 // Interface of workloads whose devices exchange data in samples (lib/workload/peers.hpp).
 class PeerExchange {
  public:
   // Returns the exchanges that make samples in this mode faster.
   virtual Exchanged exchanged(Mode mode) const = 0;
+  // Returns all values of an option that chooses among exchanges, for a plan that compares them;
+  // empty: there is no such option.
+  virtual std::vector<ExchangeChoice> choices() const { return {}; }
   // Connects the workload to the group; called before programs are made, whose devices have an
   // end of this group (DeviceResources::peer). Throws what PeerGroup::allocate throws.
   virtual void connect(PeerGroup& group) = 0;

@@ -16,7 +16,7 @@ MODES = {
     "tiny-kernels": ["rounds=8000", "count=60"],
     "serial-transfers": ["items=1048576", "rounds=160000", "bytes=134217728", "count=60"],
     "one-queue": [*KERNEL, "count=200"],
-    "host-work": [*KERNEL, "count=60"],
+    "host-work": ["items=1048576", "rounds=160000", "count=60"],
     "builds": [*KERNEL, "count=100"],
     "pageable": [*KERNEL, "count=100"],
     "small-copies": [*KERNEL, "count=200"],

@@ -109,7 +109,7 @@ std::vector<SuiteOption> lbm_options() {
        "then rounded at the borders of 32 blocks of planes, however many devices there are",
        {"fp32", "half"}},
       {"overlap",
-       "Compute and send what other devices need before computing the rest",
+       "Send what other devices need while the rest is computed",
        {"on", "off"}},
       {"kernel",
        "Work-group size along x, and which accesses bypass caches; auto: the fastest by calibrate "

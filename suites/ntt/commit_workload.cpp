@@ -90,12 +90,20 @@ std::unique_ptr<DeviceProgram> CommitWorkload::program(DeviceResources& device, 
 
 // Equal shares send each device a part of the rows of their columns, or their coefficients, or all
 // states.
-Exchanged CommitWorkload::exchanged(Mode) const {
-  const Bytes halo = problem_.partition == Partition::columns
+Exchanged CommitWorkload::exchanged_by(Partition partition) const {
+  const Bytes halo = partition == Partition::columns
                          ? problem_.extended_bytes() / (devices_ * devices_)
-                     : problem_.partition == Partition::cosets ? problem_.bytes() / devices_
-                                                               : problem_.rows() * digest_bytes;
-  return {false, 0, 1, halo, problem_.partition == Partition::relay};
+                     : partition == Partition::cosets ? problem_.bytes() / devices_
+                                                      : problem_.rows() * digest_bytes;
+  return {false, 0, 1, halo, partition == Partition::relay};
+}
+
+std::vector<ExchangeChoice> CommitWorkload::choices() const {
+  std::vector<ExchangeChoice> all;
+  for (const Partition partition : {Partition::columns, Partition::cosets, Partition::relay})
+    if (partition != Partition::cosets || problem_.has_cosets_for(devices_))
+      all.push_back({"--partition " + std::string(name_of(partition)), exchanged_by(partition)});
+  return all;
 }
 
 // Returns digests of kernels, whose words are in Montgomery form.

@@ -25,7 +25,8 @@ class CommitWorkload final : public PartitionedWorkload<Problem>, public Tunable
   std::vector<std::string> kernel_variants(const DeviceTraits& device) const override;
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity& capacity) override;
-  Exchanged exchanged(Mode mode) const override;
+  Exchanged exchanged(Mode) const override { return exchanged_by(problem_.partition); }
+  std::vector<ExchangeChoice> choices() const override;
   void connect(PeerGroup& group) override { landing_.allocate(group, landing_bytes(), 1); }
   void disconnect() override { landing_.free(); }
   std::string digest() const override;
@@ -46,6 +47,7 @@ class CommitWorkload final : public PartitionedWorkload<Problem>, public Tunable
   std::span<std::byte> path(std::size_t opened) const;
 
  private:
+  Exchanged exchanged_by(Partition partition) const;
   Bytes landing_bytes() const;
   std::span<const std::byte> column(std::uint64_t column) const;
   std::vector<Poseidon2::Digest> digests_in(std::span<const std::byte> words) const;

@@ -31,7 +31,7 @@ void choose_partition(Problem& problem, const SuiteParams& params) {
                              "bits: babybear, koalabear");
   if (problem.cosets == 1) problem.cosets = 0;
   const std::uint64_t devices = std::max<std::size_t>(params.devices, 1);
-  const bool has_cosets = std::max<std::uint64_t>(problem.cosets, 1) >= devices;
+  const bool has_cosets = problem.has_cosets_for(devices);
   const std::string& name = params.options.at("partition");
   const auto named = std::find(partition_names.begin(), partition_names.end(), name);
   if (named != partition_names.end()) {

@@ -76,6 +76,10 @@ struct Problem {
   };
   std::uint64_t rows() const { return n() * std::max<std::uint64_t>(cosets, 1); }
   std::uint64_t blocks() const;
+  // Tells whether each of so many devices can have a coset.
+  bool has_cosets_for(std::uint64_t devices) const {
+    return std::max<std::uint64_t>(cosets, 1) >= devices;
+  }
   // Returns the number of rows whose hashes are handed on at once.
   std::uint64_t relayed_rows() const;
   std::uint64_t block_rows() const { return rows() / blocks(); }

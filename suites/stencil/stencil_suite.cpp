@@ -74,7 +74,7 @@ SuiteInfo stencil_suite() {
        "layers",
        {"auto", "rows", "slabs", "blocks"}},
       {"overlap",
-       "Compute and send what other devices need before computing the rest",
+       "Send what other devices need while the rest is computed",
        {"on", "off"}},
       {"steps",
        "Launches of the steps of jacobi2d in rows: enqueued (one per step) or persistent (many "

@@ -15,6 +15,9 @@ class GatheredSum final : public SquaresSum, public PeerExchange {
   WorkloadInterfaces interfaces() override { return {.exchange = this}; }
   explicit GatheredSum(Items items) : SquaresSum(items, {0, 0, 1, items * 8}) {}
   Exchanged exchanged(Mode mode) const override { return {mode == Mode::end_to_end, 0}; }
+  std::vector<ExchangeChoice> choices() const override {
+    return {{"--gather off", {}}, {"--gather on", {true, 0}}};
+  }
   void connect(PeerGroup& group) override { replicated_.emplace(group, shape_.bytes_in); }
   void disconnect() override { replicated_.reset(); }
   void exchange_among(std::span<const DeviceIndex> participants) override {

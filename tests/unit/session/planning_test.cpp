@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 
+#include "lib/base/quantity.hpp"
 #include "tests/support/gathered_sum.hpp"
 #include "tests/support/scenario_run.hpp"
 #include "tests/support/sum_session.hpp"
@@ -54,6 +55,10 @@ TEST_CASE("a plan gathers over direct links, over the host's if asked to, and ne
   CHECK(std::any_of(why.begin(), why.end(), [](const std::string& reason) {
     return reason.find("gathered") != std::string::npos;
   }));
+  CHECK(why.back() == "--gather on would take " + format_duration(direct.choice.chosen.predicted) +
+                          " (0 B to each device), --gather off " +
+                          format_duration(unknown.choice.chosen.predicted) +
+                          " (0 B to each device)");
   CHECK(seconds_of(planned(linked(PeerPath::host, 1e11), {})) == seconds_of(unknown));
   CHECK(seconds_of(planned(linked(PeerPath::host, 1e11), PeerPath::host)) == seconds_of(direct));
   CHECK(seconds_of(planned(linked(PeerPath::direct, 1e11), PeerPath::host)) == seconds_of(unknown));
