@@ -68,6 +68,8 @@ class Check {
     measure_all_links();
     read_telemetry(watch);
     measure_again();
+    // Compilers may have taken all the time for results.
+    while (runs_ < kEnoughRuns && !is_over(CheckPart::again) && run_all_works()) ++runs_;
     read_telemetry(watch);
     const std::vector<DeviceState> after = watch.states();
     for (std::size_t i = 0; i < after.size(); ++i) document_.devices[i].after = after[i];
@@ -128,11 +130,8 @@ class Check {
       for (std::size_t run = 0; run < kLeastRuns; ++run) run_work(works_.size() - 1);
     }
     progress_("results again");
-    // Compilers may have taken all of the part's time.
-    for (std::size_t run = kLeastRuns;
-         !is_over(run < kEnoughRuns ? CheckPart::rates : CheckPart::works) && run_all_works();
-         ++run) {
-    }
+    runs_ = kLeastRuns;
+    while (!is_over(CheckPart::works) && run_all_works()) ++runs_;
   }
 
   // Returns whether there was any work to run.
@@ -312,6 +311,7 @@ class Check {
   CheckDocument document_;
   std::vector<std::unique_ptr<OpenDevice>> open_;  // null: it could not be opened
   std::vector<std::unique_ptr<WorkRuns>> works_;   // null: it could not be prepared
+  std::size_t runs_ = 0;                           // of each work on each device
 };
 
 }  // namespace

@@ -203,7 +203,7 @@ TEST_CASE("lbm blocks: cells of a plain loop, on 1 to 6 devices, for any shares 
 }
 
 TEST_CASE("lbm: a put that does not happen is found, whatever the lattices and the split") {
-  for (const Options& options : {Options{{"case", "cavity"}},
+  for (const Options& options : {Options{{"case", "cavity"}, {"overlap", "off"}},
                                  {{"lattices", "one"}},
                                  {{"depth", "2"}, {"case", "cavity"}},
                                  {{"split", "blocks"}}}) {
