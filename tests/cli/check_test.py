@@ -56,7 +56,7 @@ class Faults(Checks):
     def test_a_flipped_bit_and_a_slow_device_are_named_and_left_out_of_the_baseline(self):
         file = self.folder / "node.json"
         document = self.check("--baseline", file, "--save", file, "--slow", "1=4",
-                              script="device=0:0.1 call=download min=32 max=64 nth=4 do=flip")
+                              script="device=0:0.1 call=download min=32 max=64 nth=2 do=flip")
         self.assert_named(document, "wrong", "cpu 1", "computed a wrong SHA-256 tree: 1 of ")
         named = [finding for finding in document["findings"] if finding["quantity"] == "fp32"]
         self.assertEqual([finding["device"] for finding in named], ["0:0.1"], document["findings"])
