@@ -32,7 +32,7 @@ install(FILES ${texts}/mgpu-bench.fish DESTINATION ${CMAKE_INSTALL_DATADIR}/fish
 
 # The scripts that read result files, with all that they import, and the reader for Python, mgpu_bench.py; they look for the schema beside them.
 set(scripts_folder ${CMAKE_INSTALL_DATADIR}/mgpu-bench/scripts)
-install(PROGRAMS scripts/plot.py scripts/recompute.py scripts/report_html.py scripts/trend_html.py DESTINATION ${scripts_folder} COMPONENT runtime)
+install(PROGRAMS scripts/plot.py scripts/recompute.py scripts/report_html.py scripts/trend_html.py scripts/document_html.py DESTINATION ${scripts_folder} COMPONENT runtime)
 file(GLOB script_modules CONFIGURE_DEPENDS scripts/plot_*.py scripts/result_*.py)
 install(FILES scripts/json_input.py scripts/mgpu_bench.py ${script_modules} DESTINATION ${scripts_folder} COMPONENT runtime)
 install(PROGRAMS scripts/check/slurm_prolog.sh DESTINATION ${scripts_folder}/check COMPONENT runtime)

@@ -455,14 +455,41 @@ def packed_plotly():
     return packed(get_plotlyjs()), ""
 
 
-def write(made, output):
+def static_page(title, style, sections):
+    """Returns a page that needs no script. `sections` is HTML by heading; empty ones are left out."""
+    filled = "".join(f"<section><h2>{text(heading)}</h2>{inner}</section>\n" for heading, inner in sections.items() if inner)
+    return f"""<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
+<title>{text(title)}: mgpu-bench</title>
+<style>
+{(HERE / "page.css").read_text(encoding="utf-8")}{style}
+</style>
+</head>
+<body>
+<header><h1>{text(title)}</h1></header>
+<main>
+{filled}</main>
+</body>
+</html>
+"""
+
+
+def write_static(made, output):
     try:
         Path(output).write_text(made, encoding="utf-8")
     except OSError as error:
         json_input.refuse(f"--output: {output}: cannot be written: {error.strerror}")
+    print(output)
+
+
+def write(made, output):
     if packed_plotly()[1]:
         print(plain(f"{Path(sys.argv[0]).name}: {packed_plotly()[1]}"), file=sys.stderr)
-    print(output)
+    write_static(made, output)
 
 
 def main():

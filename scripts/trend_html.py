@@ -9,10 +9,9 @@ environment changed; names and values appear under the pointer. Charts are SVG t
 
 import argparse
 import sys
-from pathlib import Path
 
 import json_input
-from report_html import HERE, pairs, text
+from report_html import pairs, static_page, text, write_static
 from result_file import duration
 
 WIDTH, HEIGHT, LEFT, BELOW, ABOVE = 1000, 240, 80, 24, 10
@@ -122,27 +121,7 @@ def page(document):
     title = f"Trend of {document['metric']}: {document['history']}"
     facts = pairs([("runs", document["runs"]), ("left out", document["left_out"]), ("floor", f"{100 * document['floor']:g} %"),
                    ("mgpu-bench", document["tool"])])
-    return f"""<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{text(title)}: mgpu-bench</title>
-<style>
-{(HERE / "page.css").read_text(encoding="utf-8")}{STYLE}
-</style>
-</head>
-<body>
-<header><h1>{text(title)}</h1></header>
-<main>
-<section><h2>What changed</h2><ul>{summary}</ul></section>
-<section><h2>Series</h2>{figures}</section>
-<section><h2>History</h2>{facts}</section>
-</main>
-</body>
-</html>
-"""
+    return static_page(title, STYLE, {"What changed": f"<ul>{summary}</ul>", "Series": figures, "History": facts})
 
 
 def main():
@@ -151,11 +130,7 @@ def main():
     parser.add_argument("-o", "--output", required=True, metavar="PAGE.html")
     given = parser.parse_args()
     made = json_input.guarded([given.file], lambda: page(json_input.formed(given.file, "trend")))
-    try:
-        Path(given.output).write_text(made, encoding="utf-8")
-    except OSError as error:
-        json_input.refuse(f"--output: {given.output}: cannot be written: {error.strerror}")
-    print(given.output)
+    write_static(made, given.output)
     return 0
 
 

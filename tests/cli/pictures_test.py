@@ -675,6 +675,62 @@ def npy(rows, columns, kind="<f4"):
             f"<{len(cells)}{'d' if kind == '<f8' else 'f'}", *cells)
 
 
+class DocumentPages(Scripts):
+    """Pages of profiles and checks."""
+
+    def made(self, document, name="made"):
+        file, page = self.folder / f"{name}.json", self.folder / f"{name}.html"
+        file.write_text(json.dumps(document))
+        done = self.run_script("document_html.py", file, "-o", page)
+        self.assertEqual((done.returncode, done.stdout), (0, f"{page}\n"), done.stderr)
+        text = page.read_text(encoding="utf-8")
+        self.assertNotIn("<script", text)
+        for drawing in re.findall("<svg.*?</svg>", text, re.S):
+            xml.etree.ElementTree.fromstring(drawing)
+        return text
+
+    def read(self, name):
+        return json.loads(gzip.decompress((ROOT / f"results/h200/{name}.json.gz").read_bytes()))
+
+    def test_a_profile_shows_sentences_parts_costs_commands_and_tables(self):
+        profile = self.read("profile-2-fluidx3d")
+        profile["kernels"][0]["name"] = NASTY
+        text = self.made(profile)
+        for words in (*profile["summary"], NASTY, "no serial transfers", "no host waits", "395 ms"):
+            self.assertIn(report_html.text(words), text)
+        drawn = len(re.findall('<rect class="(?:upload|compute|download)" x', text))
+        commands = len(profile["timeline"]["commands"])
+        self.assertEqual(drawn, commands + 3 * len(profile["devices"]))
+        self.assertEqual(text.count("<tr>"), 3 + sum(len(profile[key]) for key in ("kernels", "copies", "waits")))
+        bars = re.findall('<rect class="value" x="150.00" y="[0-9]+" width="([0-9.]+)"', text)
+        times = sorted(one["time_ns"] for one in profile["costs"]["without"])
+        for width, time in zip(bars, times, strict=True):
+            self.assertAlmostEqual(float(width) / 760, time / profile["makespan_ns"], delta=1e-4)
+
+    def test_a_check_shows_findings_spread_and_a_matrix_per_kind_of_link(self):
+        check = self.read("check-4")
+        self.assertIn("Nothing is wrong with 4 devices.", self.made(check))
+        check["findings"] = [{"text": "gpu 1 (0:1) is 20.0 % slower"}]
+        for one in check["devices"][1]["rates"]:
+            one["values"] = [0.8 * value for value in one["values"]]
+        text = self.made(check)
+        self.assertIn("gpu 1 (0:1) is 20.0", text)
+        self.assertEqual(text.count("<circle"), 4 * 6)
+        self.assertEqual(len(re.findall("gpu 1: [^<]*, -(?:19|20)", text)), 6)
+        self.assertEqual(text.count("<h3>"), 4)
+        self.assertEqual(text.count("rgba(0,114,178,"), 4 + 4 + 12 + 6)
+
+    def test_other_files_are_refused(self):
+        for wrong in (ROOT / "README.md", FOUR):
+            done = self.run_script("document_html.py", wrong, "-o", self.folder / "x.html")
+            self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+        profile = self.read("profile-2-clfft")
+        del profile["costs"]
+        (self.folder / "hole.json").write_text(json.dumps(profile))
+        done = self.run_script("document_html.py", self.folder / "hole.json", "-o", self.folder / "x.html")
+        self.assertEqual((done.returncode, len(done.stderr.splitlines())), (2, 1), done.stderr)
+
+
 class RoundsPictures(Scripts):
     """The field with the devices' shares, and steps over each path side by side."""
 
