@@ -23,11 +23,17 @@ PARTS = ("upload", "compute", "download", "launch", "idle")
 STYLE = """svg { width: 100%; height: auto; } svg text { fill: var(--faint); font-size: 13px; }
 .upload { fill: #e69f00; } .compute { fill: #0072b2; } .download { fill: #009e73; } .launch { fill: var(--launch); } .idle { fill: var(--idle); }
 .whole { fill: var(--bar); } .value { fill: var(--link); opacity: .7; } .grid { stroke: var(--grid); }
-th { padding: .3rem .35rem; font-size: .84rem; } .key { width: .8rem; height: .8rem; margin: 0 .3rem 0 1rem; }"""
+th { padding: .3rem .35rem; font-size: .84rem; } .key { width: .8rem; height: .8rem; margin: 0 .3rem 0 1rem; }
+.chart { overflow-x: auto; }
+@media (max-width: 760px) {  /* tables stay tables: a matrix has no cards */
+  .chart svg { width: 700px; } table { display: table; } thead { display: table-header-group; } tbody { display: table-row-group; }
+  thead tr, tbody tr { display: table-row; } td, td.number { text-align: right; border-top: 1px solid var(--line); }
+  td:nth-child(1) { text-align: left; } td:nth-child(-n+2) { font-weight: 400; background: none; } td:nth-child(n+3)::before { content: none; }
+}"""
 
 
 def svg(height, parts, label):
-    return f'<svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{text(label)}">{"".join(parts)}</svg>'
+    return f'<div class="chart"><svg viewBox="0 0 {WIDTH} {height}" role="img" aria-label="{text(label)}">{"".join(parts)}</svg></div>'
 
 
 def bar(kind, x, y, width, told, height=LANE - 6):
