@@ -67,8 +67,8 @@ struct PlannedExchange {
   Nanos predicted{};
 };
 
-// Returns "--partition relay takes 72.1 ms (268 MB to each device), --partition columns ...", the
-// fastest first.
+// Returns "--partition relay would take 72.1 ms (256 MiB to each device), --partition columns ...",
+// the fastest first.
 std::string comparison(std::vector<PlannedExchange> all) {
   std::stable_sort(all.begin(), all.end(), [](const PlannedExchange& a, const PlannedExchange& b) {
     return a.predicted < b.predicted;

@@ -147,15 +147,15 @@ Exchanged LbmWorkload::exchanged(Mode) const {
   const Bytes crossing_bytes = problem_.half_block > 0 ? problem_.half_halo_bytes()
                                : problem_.depth == 1   ? crossing * problem_.population_bytes()
                                                        : problem_.depth * problem_.plane_bytes();
-  return {false, 0, std::max(problem_.steps / problem_.depth, 1U), crossing_bytes};
+  return {false, 0, std::max(problem_.steps / problem_.depth, 1U), crossing_bytes,
+          problem_.depth == 1 && may_store_to_others()};
 }
 
 void LbmWorkload::connect(PeerGroup& group) {
   if (problem_.columns > 1)
     return landing_.allocate(group, most_landing(problem_) * problem_.number_bytes());
   if (problem_.depth == 1) halos_ = group.allocate(halo_blocks * problem_.plane_bytes());
-  stores_to_others_ = halos_ && problem_.overlap && problem_.lattices == 2 &&
-                      problem_.half_block == 0 && kernels_reach(*halos_, group.size());
+  stores_to_others_ = halos_ && may_store_to_others() && kernels_reach(*halos_, group.size());
   if (problem_.half_block > 0) half_halos_ = group.allocate(4 * problem_.half_halo_bytes());
   try {
     for (std::uint64_t piece = 0; piece < shared_.size(); ++piece)

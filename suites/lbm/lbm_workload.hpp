@@ -80,6 +80,11 @@ class LbmWorkload final : public CheckpointedWorkload<Problem>, public Tunable {
   };
   LbmWorkload(const Problem& problem, const SuiteParams& params);
   bool has_variant(const DeviceTraits& device, const std::string& name) const override;
+  // Tells whether steps would store what crosses borders of slabs, wherever kernels reach it.
+  bool may_store_to_others() const {
+    return problem_.overlap && problem_.columns == 1 && problem_.lattices == 2 &&
+           problem_.half_block == 0;
+  }
   const char* halved() const;  // what is in half precision: "populations", "halos"
   // Compares the expected cells with those of a run in fp32.
   Findings compare_precision(const std::vector<Compared>& compared) const;
