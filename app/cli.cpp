@@ -28,10 +28,13 @@ constexpr const char* kOrLast =
 constexpr const char* kScenario = "Scenario";
 
 // Holds the CLI11 commands and options, and the variables that CLI11 binds them to, for one parse.
+// If `only` is the name of a command, the others have no options, which take most of the time of a
+// parse.
 class Tree {
  public:
-  explicit Tree(std::span<const SuiteInfo> suites)
+  explicit Tree(std::span<const SuiteInfo> suites, std::string_view only = "")
       : suites_(suites),
+        only_(only),
         run_specs_(run_options(suites)),
         device_specs_(device_options()),
         calibrate_specs_(calibrate_options(suites)),
@@ -96,6 +99,7 @@ class Tree {
   }
 
   void add(CLI::App* sub, const OptionSpec& spec) {
+    if (!only_.empty() && sub->get_name() != only_) return;
     const std::string names =
         spec.letter != 0 ? fmt::format("-{},--{}", spec.letter, spec.name) : "--" + spec.name;
     std::vector<std::string>& values = values_.emplace_back();
@@ -401,6 +405,7 @@ class Tree {
   }
 
   std::span<const SuiteInfo> suites_;
+  std::string_view only_;
   std::vector<OptionSpec> run_specs_, device_specs_, calibrate_specs_, links_specs_, check_specs_,
       plan_specs_, simulate_specs_, report_specs_, compare_specs_, gate_specs_, merge_specs_;
   CLI::App app_{
@@ -557,7 +562,8 @@ CommandLineText describe_command_line(std::span<const SuiteInfo> suites) {
 
 Invocation parse_command_line(std::span<const std::string> argv, std::span<const SuiteInfo> suites,
                               const Environment& environment, const std::string& version_text) {
-  Tree tree(suites);
+  const std::string_view first = argv.size() > 1 ? std::string_view(argv[1]) : "";
+  Tree tree(suites, first == "help" || first.starts_with('-') ? "" : first);
   CLI::App& app = tree.app();
   Invocation invocation;
   std::vector<std::string> words(argv.begin() + (argv.empty() ? 0 : 1), argv.end());

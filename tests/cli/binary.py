@@ -22,6 +22,9 @@ DEVICE_COUNT = 0
 # Options that give the first of those, for tests to which one device is enough: before every run
 # CPUs are measured next to each other, which is most of the time of a short run.
 ONE_DEVICE = []
+# Options that give the CPU as it is. Suite kernel tries kernels on it in another process, so that
+# PoCL compiles them once for both.
+WHOLE_DEVICE = []
 NO_OPENCL = {"OCL_ICD_VENDORS": "/nonexistent"}
 
 # The quick tier of tests, which CI runs at every change, has each kind of thing once; the thorough
@@ -216,11 +219,12 @@ def find_devices():
 
 def main():
     """Runs the tests of the calling program: other test files share everything above."""
-    global BINARY, SCRATCH, DEVICES, DEVICE_COUNT, ONE_DEVICE
+    global BINARY, SCRATCH, DEVICES, DEVICE_COUNT, ONE_DEVICE, WHOLE_DEVICE
     if len(sys.argv) < 2:
         sys.exit(f"usage: {Path(sys.argv[0]).name} BINARY [unittest arguments]")
     BINARY = str(Path(sys.argv.pop(1)).resolve())
     with tempfile.TemporaryDirectory() as SCRATCH:
         DEVICES, DEVICE_COUNT = find_devices()
         ONE_DEVICE = [*DEVICES, "--max-devices", "1"]
+        WHOLE_DEVICE = DEVICES[:2]
         unittest.main(verbosity=2)

@@ -31,6 +31,10 @@ STRATEGIES = {name: "equal,proportional" for name in ("life", "relativistic")}
 MORE = {"moments": ("--set", "columns=256")}
 FEW = ("-q", "-n", 1, "--warmup", 0)
 RESIDENT = ("--mode", "resident")
+# PoCL compiles a kernel again for each work-group size, of which slices have many. The quick tier has
+# one compilation for all sizes; the thorough tier tests each size, as users have it.
+if not THOROUGH:
+    os.environ.setdefault("POCL_WORK_GROUP_SPECIALIZATION", "0")
 
 SPLIT, HALO = '"split"', '{ kind = "halo", per_item = "width", radius = "radius", edge = "clamp" }'
 INDEX, MODULO = '{ kind = "index" }', '{ kind = "index", modulo = 1000 }'
@@ -289,7 +293,7 @@ class Kernel(Case):
 
     def ends(self, code, file, *arguments):
         """Returns the output of a run on one device that ends with this code."""
-        done = binary.mgpu("run", "--kernel", file, *binary.ONE_DEVICE, *FEW, *RESIDENT, "-s",
+        done = binary.mgpu("run", "--kernel", file, *binary.WHOLE_DEVICE, *FEW, *RESIDENT, "-s",
                            "equal", *arguments, cwd=self.folder)
         self.assertEqual(done.code, code, done)
         return done.out + done.err
@@ -299,7 +303,7 @@ class Runs(Kernel):
     @property
     def devices(self):
         """Returns the devices for tests in which slices matter: two, or one in the quick tier."""
-        return binary.DEVICES if THOROUGH else binary.ONE_DEVICE
+        return binary.DEVICES if THOROUGH else binary.WHOLE_DEVICE
 
     def test_stages_of_a_graph_run_side_by_side_with_the_bits_of_a_row(self):
         runs = [self.run_kernel(EXAMPLES / "graph" / "graph.toml", "--size", 64, "-s", "single",
@@ -331,7 +335,7 @@ class Runs(Kernel):
         toml, cl = ((EXAMPLES / "graph" / f"graph.{kind}").read_text() for kind in ("toml", "cl"))
         toml = toml.replace('after = ["energy", "crossings", "peak"]', 'after = ["energy", "peak"]')
         name = self.write(toml.replace("graph.cl", "k.cl").split("[check]")[0], cl)
-        self.refused(("run", "--kernel", name, *binary.ONE_DEVICE, *FEW), 2,
+        self.refused(("run", "--kernel", name, *binary.WHOLE_DEVICE, *FEW), 2,
                      'stages "crossings" and "score" have no order',
                      '"crossings" may write "counts"', cwd=self.folder)
 
@@ -372,10 +376,10 @@ class Runs(Kernel):
                 (SAXPY, SAXPY_CL, ("--input", values), "1 of 4096 values is no finite number")):
             with self.subTest(said):
                 run, = self.run_kernel(self.write(descriptor, code), "-s", "single", "--force",
-                                       *more, devices=binary.ONE_DEVICE)
+                                       *more, devices=binary.WHOLE_DEVICE)
                 self.assertIn(said, " ".join(run["warnings"]))
         run, = self.run_kernel(self.write(), "-s", "single", "--force",
-                               devices=binary.ONE_DEVICE)
+                               devices=binary.WHOLE_DEVICE)
         self.assertNotIn("unseen", " ".join(run["warnings"]))
 
     def test_the_verification_says_what_it_covered(self):
@@ -389,7 +393,7 @@ class Runs(Kernel):
                 ((check, SAXPY_CL), (), ('and by "true"',), ("nothing checked",)),
                 (sparse, (), ('of "z", 4096 of 16384 bytes are written',), ())):
             run, = self.run_kernel(self.write(descriptor, code), "-s", "single", *more,
-                                   devices=binary.ONE_DEVICE)
+                                   devices=binary.WHOLE_DEVICE)
             method = run["verify"]["method"]
             for word in (alone, *words):
                 self.assertIn(word, method)
@@ -411,14 +415,14 @@ class Runs(Kernel):
 
     def test_a_number_of_items_that_is_no_multiple_of_a_slice_is_calibrated(self):
         file = self.write(APPEND.replace("n = 4096", "n = 600"), APPEND_CL)
-        done = self.good("run", "--kernel", file, *binary.ONE_DEVICE, *FEW, *RESIDENT, "-s",
+        done = self.good("run", "--kernel", file, *binary.WHOLE_DEVICE, *FEW, *RESIDENT, "-s",
                          "single", cwd=self.folder)
         self.assertEqual(done.err, "")
 
     def test_what_plan_asks_for_makes_it_work_and_a_result_is_simulated(self):
         file = self.write(SAXPY.replace("n = 4096", "n = 100000"))
         env = {"XDG_CACHE_HOME": str(self.folder / "cache")}
-        plan = ["plan", "--kernel", file, "--set", "a=0.5", *binary.ONE_DEVICE]
+        plan = ["plan", "--kernel", file, "--set", "a=0.5", *binary.WHOLE_DEVICE]
         asked = self.refused(plan, 2, "has not been measured", cwd=self.folder, env=env).err
         command = shlex.split(asked.split("run first: mgpu-bench ")[1])
         self.assertEqual(command[:2], ["calibrate", "kernel"])
@@ -431,7 +435,7 @@ class Runs(Kernel):
     def test_a_bit_that_is_flipped_while_slices_are_tried_does_not_blame_the_descriptor(self):
         env = {"OPENCL_LAYERS": os.environ["MGPU_FAULT_LAYER"],
                "MGPU_FAULT_SCRIPT": "call=download min=64 nth=1 times=1 bit=62 do=flip"}
-        done = self.good("run", "--kernel", self.write(), *binary.ONE_DEVICE, *FEW, *RESIDENT,
+        done = self.good("run", "--kernel", self.write(), *binary.WHOLE_DEVICE, *FEW, *RESIDENT,
                          "-s", "single", cwd=self.folder, env=env)
         self.assertIn("tried twice gave different results", done.err)
 
@@ -453,7 +457,7 @@ class Runs(Kernel):
         self.assertEqual(json.loads(done.stdout), [True] * len(good) + [False] * len(wrong))
 
     def test_input_and_several_values_of_a_parameter(self):
-        one = {"devices": binary.ONE_DEVICE}
+        one = {"devices": binary.WHOLE_DEVICE}
         values = self.folder / "x.f32"
         values.write_bytes(array.array("f", range(512)).tobytes())
         asked = ("-s", "equal", "--input", values, "--set", "a=0.5")
@@ -475,7 +479,7 @@ class Runs(Kernel):
         asked = [line.split(" = # ASK:")[0] for line in lines if " = # ASK:" in line]
         if asked:
             number = next(i for i, line in enumerate(lines, 1) if " = # ASK:" in line)
-            self.refused(["run", "--kernel", file, *binary.ONE_DEVICE], 2,
+            self.refused(["run", "--kernel", file, *binary.WHOLE_DEVICE], 2,
                          f"{file}:{number}: {asked[0]} has no value", cwd=self.folder)
         self.assertEqual(asked, [key for key, value in values])
         left = iter(values)
@@ -488,7 +492,7 @@ class Runs(Kernel):
         made = self.init(SAXPY_CL, [("n", 4096), ("scalar", 2.5)])
         self.assertEqual([(one["name"], one["type"], one.get("access")) for one in made["args"]],
                          [("x", "float", None), ("z", "float", "write"), ("a", "float", None)])
-        self.run_kernel("k.toml", "-s", "equal", devices=binary.ONE_DEVICE)
+        self.run_kernel("k.toml", "-s", "equal", devices=binary.WHOLE_DEVICE)
         made = self.init(SAXPY_CL, [("n", 4096), ("scalar", 2.5)], file="made/k.toml")
         self.assertEqual(made["kernel"], "../k.cl")
 
@@ -514,7 +518,7 @@ class Runs(Kernel):
         self.assertEqual((args["w"]["scalar"], args["h"]["scalar"]), ("width", "count"))
         self.assertEqual((args["both"]["access"], args["both"]["fill"]), ("readwrite", "uniform"))
         self.assertEqual(args["hits"]["map"], {"kind": "reduce", "op": "add"})
-        self.run_kernel("k.toml", "-s", "equal", devices=binary.ONE_DEVICE)
+        self.run_kernel("k.toml", "-s", "equal", devices=binary.WHOLE_DEVICE)
 
     def test_init_asks_for_the_shape_of_an_image(self):
         made = self.init("__kernel void k(__read_only image2d_t p, __global float* z) {\n"
@@ -671,7 +675,7 @@ class Runs(Kernel):
         made, runs = self.output("f", self.write(SAXPY, code), "-s", "single", "-D", "FIRST=3",
                                  "--define", "SECOND=0.5f,THIRD", "-I", self.folder / "headers",
                                  "--build-options=-DN=${n}", "--input", self.ramp(),
-                                 devices=binary.ONE_DEVICE)
+                                 devices=binary.WHOLE_DEVICE)
         self.assertEqual(made, [i + 3.5 + 256 for i in range(512)])
         self.assertEqual(runs[0]["params"]["define"], "FIRST=3,SECOND=0.5f,THIRD")
 
@@ -702,7 +706,7 @@ class Fails(Kernel):
             with self.subTest(name):
                 file = self.with_mistake(example, descriptor, code)
                 size = ["--size", SMALL.get(example, 40000)] if isinstance(example, str) else []
-                self.refused(["run", "--kernel", file, *binary.ONE_DEVICE, *FEW, *RESIDENT, "-s",
+                self.refused(["run", "--kernel", file, *binary.WHOLE_DEVICE, *FEW, *RESIDENT, "-s",
                               "equal", *size], 2, *words, cwd=self.folder)
 
     @binary.thorough
@@ -730,7 +734,7 @@ class Fails(Kernel):
 
     def test_a_signal_ends_a_check_and_the_run(self):
         file = self.write(SAXPY + '[check]\ncommand = "echo $$ >pid; exec sleep 600"\n')
-        process = binary.begin("run", "--kernel", file, *binary.ONE_DEVICE, *FEW, *RESIDENT, "-s",
+        process = binary.begin("run", "--kernel", file, *binary.WHOLE_DEVICE, *FEW, *RESIDENT, "-s",
                                "equal", cwd=self.folder)
         pid = self.folder / "pid"
         self.assertTrue(binary.wait_until(lambda: pid.exists() and pid.read_text().endswith("\n"),
@@ -743,7 +747,7 @@ class Fails(Kernel):
     def test_a_kernel_that_would_end_the_process_is_a_wrong_descriptor(self):
         file = self.write(code=SAXPY_CL.replace("x[get_global_id(0)]",
                                                 "x[get_global_id(0) + ((size_t)1 << 40)]"))
-        done = binary.mgpu("run", "merkle", "kernel", "--kernel", file, *binary.ONE_DEVICE, *FEW,
+        done = binary.mgpu("run", "merkle", "kernel", "--kernel", file, *binary.WHOLE_DEVICE, *FEW,
                            *RESIDENT, "-s", "equal", "--size", 4096, "-o", "r.json",
                            cwd=self.folder)
         self.assertEqual(done.code, 2, done)

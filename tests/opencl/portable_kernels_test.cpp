@@ -26,7 +26,7 @@ TEST_CASE(
                             {"paths", "yes"},
                             {"data", "negative"},
                             {"density", "0.3"}}),
-            {.path = Path::gpu});
+            {.path = Path::gpu, .devices = one_when_quick()});
 }
 
 // Uses blocks that are closed in two steps.
@@ -59,11 +59,11 @@ TEST_CASE("portable kernels: transforms by work-groups give those of the host, i
   }
   digest_of(
       *workload_with("ntt", 1 << 10, {{"field", "koalabear"}, {"batch", "3"}, {"order", "nr"}}),
-      {.mode = Mode::end_to_end, .path = Path::gpu});
+      {.mode = Mode::end_to_end, .path = Path::gpu, .devices = one_when_quick()});
   digest_of(
       *workload_with("ntt", 1 << 10,
                      {{"field", "koalabear"}, {"op", "lde"}, {"batch", "3"}, {"blowup", "4"}}),
-      {.mode = Mode::end_to_end, .path = Path::gpu});
+      {.mode = Mode::end_to_end, .path = Path::gpu, .devices = one_when_quick()});
 }
 
 // The digest is that of the root in tests/data/ntt_vectors.txt.

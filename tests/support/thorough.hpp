@@ -21,6 +21,10 @@ inline bool is_thorough() {
 // Marks a test that only the thorough tier has: TEST_CASE("..." * testing::if_thorough()).
 inline doctest::skip if_thorough() { return doctest::skip(!is_thorough()); }
 
+// Returns how many devices compute where their number does not matter: one in the quick tier,
+// because PoCL compiles a kernel again for each, and all (0) in the thorough one.
+inline std::size_t one_when_quick() { return is_thorough() ? 0 : 1; }
+
 // Returns all values in the thorough tier, the first `few` in the quick one.
 template <class T>
 std::vector<T> first_when_quick(std::size_t few, std::initializer_list<T> all) {

@@ -124,7 +124,7 @@ TEST_CASE("random orders exceed the thresholds as often as these say") {
 }
 
 TEST_CASE("of 1,000 runs that did not change at most one raises an alarm") {
-  const std::size_t series = testing::is_thorough() ? 200 : 100, appends = 200;
+  const std::size_t series = testing::is_thorough() ? 200 : 50, appends = 200;
   for (const Draw& draw :
        {Draw(quiet), Draw(tails), Draw(spiky), Draw(noisy), Draw(two_modes), lasting_states()})
     CHECK(1000 * false_alarms(draw, series, appends) <= series * appends);
