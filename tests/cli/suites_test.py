@@ -27,7 +27,7 @@ SHAPES = {  # options of the run that all tests of a suite share
             "equal,dynamic"],
     "msm": ["--size", 33, "-s", "equal,dynamic"],
     "ntt": ["--size", "2^10", "-s", "equal,capability"],
-    "pipeline": ["--size", 64, "--batch", 4, "--width", 16, "--stages", "hash,product", "--place",
+    "pipeline": ["--size", 64, "--batch", 4, "--width", 256, "--stages", "hash,product", "--place",
                  "data", "-s", "equal,capability"],
 }
 ALONE = () if THOROUGH else ("fisher", "geometric", "tropical", "pinn", "pac", "msm", "pipeline")

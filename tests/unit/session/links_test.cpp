@@ -169,20 +169,20 @@ TEST_CASE("sizes are limited by memory and by pieces, in one line, and all other
   CHECK(report.warnings[0].find("0:0") != std::string::npos);
 
   std::vector<FakeDevice> devices = fake_devices(2);
-  for (FakeDevice& device : devices) device.most_shared = Bytes{2} << 20;
-  LinksOptions options =
-      only({Collective::all_reduce, Collective::barrier}, {4096, 1 << 20, 2 << 20, 3 << 20});
+  for (FakeDevice& device : devices) device.most_shared = kPiece;
+  LinksOptions options = only({Collective::all_reduce, Collective::barrier},
+                              {4096, kPiece / 2, kPiece, 3 * kPiece / 2});
   const Report pieces = links_of(devices, options).report;
   CHECK(pieces.complete);
   const auto measured = in_mode(pieces, "isolated");
   REQUIRE(measured.size() == 3);
   CHECK(measured[0]->link->bytes == 4096);
-  CHECK(measured[1]->link->bytes == 1 << 20);
+  CHECK(measured[1]->link->bytes == kPiece / 2);
   CHECK(measured[2]->suite == "barrier");
   REQUIRE(pieces.warnings.size() == 1);
-  for (const char* named : {"2.00 MiB, 3.00 MiB", "--peer staged"})
+  for (const char* named : {"1.00 MiB, 1.50 MiB", "--peer staged"})
     CHECK(pieces.warnings[0].find(named) != std::string::npos);
-  options.sizes = {3 << 20};
+  options.sizes = {3 * kPiece / 2};
   const Report none = links_of(devices, options).report;
   CHECK(none.complete);
   CHECK(in_mode(none, "isolated").size() == 1);
