@@ -108,9 +108,7 @@ std::vector<SuiteOption> lbm_options() {
        "Precision of exchanged populations: fp32, or half, which halves the bytes; populations are "
        "then rounded at the borders of 32 blocks of planes, however many devices there are",
        {"fp32", "half"}},
-      {"overlap",
-       "Send what other devices need while the rest is computed",
-       {"on", "off"}},
+      {"overlap", "Send what other devices need while the rest is computed", {"on", "off"}},
       {"kernel",
        "Work-group size along x, and which accesses bypass caches; auto: the fastest by calibrate "
        "--tune, else 256",

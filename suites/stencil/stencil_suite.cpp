@@ -73,9 +73,7 @@ SuiteInfo stencil_suite() {
        "Domain decomposition: layers (1-D: rows of a plane, slabs of a box) or blocks (2-D); auto: "
        "layers",
        {"auto", "rows", "slabs", "blocks"}},
-      {"overlap",
-       "Send what other devices need while the rest is computed",
-       {"on", "off"}},
+      {"overlap", "Send what other devices need while the rest is computed", {"on", "off"}},
       {"steps",
        "Launches of the steps of jacobi2d in rows: enqueued (one per step) or persistent (many "
        "steps per launch; work-groups stay on the device and wait for each other); auto: "
