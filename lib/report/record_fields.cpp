@@ -214,7 +214,8 @@ const Description<PerDevice>& description<PerDevice>() {
                                     "the union of its exchanges, waiting included"),
        exchange_part<&Times::waiting>("waiting_ns",
                                       "of exchange_ns, waiting for other devices or receiving"),
-       field<&PerDevice::parts, &DeviceParts::bytes_sent>("bytes_sent", "to other devices")
+       field<&PerDevice::parts, &DeviceParts::bytes_sent>(
+           "bytes_sent", "put into memory of other devices; stores of kernels are not counted")
            .in("bytes")
            .when(exchanges),
        field<&PerDevice::parts, &DeviceParts::bytes_received>("bytes_received",
