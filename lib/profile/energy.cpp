@@ -145,6 +145,23 @@ std::optional<EnergyFigures> energy_of_run(const TelemetryTrack& track,
   return figures;
 }
 
+EnergyFigures mean_of(const EnergyFigures& first, const EnergyFigures& second) {
+  EnergyFigures mean = first;
+  mean.parts.insert(mean.parts.end(), second.parts.begin(), second.parts.end());
+  mean.runs += second.runs;
+  mean.run = (first.run + second.run) / 2;
+  mean.power_error = std::hypot(first.power_error, second.power_error) / 2;
+  const auto halves = [](std::optional<double> a, std::optional<double> b) {
+    return a && b ? std::optional((*a + *b) / 2) : std::nullopt;
+  };
+  mean.by_power = halves(first.by_power, second.by_power);
+  mean.joules = halves(first.joules, second.joules);
+  if (mean.joules)
+    mean.half_width =
+        std::max(half_width_of(mean.parts, *mean.joules, 0), kEnergyKnown * std::abs(*mean.joules));
+  return mean;
+}
+
 Nanos pause_before(std::size_t n, Nanos now, Nanos run, std::optional<Nanos> stepped, Nanos step) {
   // Multiples of the golden ratio, modulo 1, are spread most evenly.
   constexpr double kGolden = 0.6180339887498949;
@@ -165,6 +182,6 @@ std::optional<Nanos> last_step(const TelemetryTrack& track) {
   return std::nullopt;
 }
 
-Nanos energy_window(Nanos step) { return std::max(kLeastEnergyWindow, 20 * step); }
+Nanos energy_window(Nanos step) { return std::max(kLeastEnergyWindow, 10 * step); }
 
 }  // namespace mgpu

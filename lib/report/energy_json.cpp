@@ -29,7 +29,7 @@ const Description<EnergyRecord>& description<EnergyRecord>() {
   static const Description<Of> kEnergy{
       {field<&Of::joules>("energy_j", "of one run, by the devices that it uses; null: see reason"),
        field<&Of::half_width>("half_width_j", "of the 95 % interval"),
-       field<&Of::parts>("parts_j", "energy_j of the runs in each of 8 parts of the block"),
+       field<&Of::parts>("parts_j", "energy_j of the runs in each of 8 parts of a block"),
        field<&Of::all_devices>("all_devices_j",
                                "with those of its set that idle; null: one has no counter"),
        field<&Of::host>("host_j",
@@ -41,12 +41,12 @@ const Description<EnergyRecord>& description<EnergyRecord>() {
            "power_w", "of the same devices while a run is under way"),
        computed<[](const Of& energy) { return energy.edp(); }>("edp_js", "energy x time of a run")
            .in("J s"),
-       field<&Of::runs>("runs", "number of runs in the block"),
-       field<&Of::window>("window_ns", "from the first of them to the last"),
+       field<&Of::runs>("runs", "number of runs in two blocks"),
+       field<&Of::window>("window_ns", "from the first of a block to its last, of both"),
        field<&Of::run>("run_ns", "mean time of one"),
        field<&Of::counters>("counters", "the host's, then those of all devices of the session"),
        field<&Of::reason>("reason", "why it was not measured; absent: it was").if_any()},
-      "Measured in a block of runs of its own, not in the samples.",
+      "Measured in two blocks of runs of its own, not in the samples.",
       "energy"};
   return kEnergy;
 }

@@ -1,12 +1,14 @@
 #include "lib/session/energy_block.hpp"
 
 #include <algorithm>
+#include <numbers>
 #include <utility>
 
 namespace mgpu {
 namespace {
 
-constexpr Nanos kMostEnergyTime = std::chrono::seconds(30);
+constexpr Nanos kMostEnergyTime = std::chrono::seconds(15);
+constexpr double kKnown = std::numbers::sqrt2 * kEnergyKnown;
 constexpr Nanos kStepIfUnknown = std::chrono::milliseconds(100);
 constexpr Nanos kEnergyInterval = std::chrono::milliseconds(1);  // between two readings
 
@@ -41,13 +43,13 @@ std::optional<EnergyBlock> measure_energy(const EnergyWork& work, std::span<cons
     if (run->begin - *begin >= kEnergySettles) runs.push_back(*run);
     if (run->end - *begin >= due && runs.size() > 1) {
       add_readings(tracks, work.readings());
-      EnergyBlock block{{}, {runs.front().begin, runs.back().end}};
+      EnergyBlock block{{}, {{runs.front().begin, runs.back().end}}};
       bool known = true;
       for (std::size_t i = 0; i < tracks.size(); ++i) {
         EnergyFigures& figures = block.counters.emplace_back(
             energy_of_run(tracks[i], runs, idle[i].watts).value_or(EnergyFigures{}));
         figures.of = tracks[i].of;
-        if (decides[i]) known &= figures.joules && figures.power_error <= kEnergyKnown;
+        if (decides[i]) known &= figures.joules && figures.power_error <= kKnown;
       }
       if (known || run->end - *begin >= kEnergySettles + kMostEnergyTime) return block;
       due = run->end - *begin + kLeastEnergyWindow / 2;
@@ -58,6 +60,14 @@ std::optional<EnergyBlock> measure_energy(const EnergyWork& work, std::span<cons
         pause_before(pauses++, run->end, run->end - run->begin, last_step(tracks[first]), step));
     paused = run->end;
   }
+}
+
+EnergyBlock mean_of(const EnergyBlock& first, const EnergyBlock& second) {
+  EnergyBlock mean{{}, first.windows};
+  mean.windows.insert(mean.windows.end(), second.windows.begin(), second.windows.end());
+  for (std::size_t i = 0; i < first.counters.size(); ++i)
+    mean.counters.push_back(mean_of(first.counters[i], second.counters[i]));
+  return mean;
 }
 
 EnergyReader::EnergyReader(std::span<const Device> devices, const TelemetryPlaces& places,

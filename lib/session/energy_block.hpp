@@ -21,11 +21,14 @@ struct EnergyWork {
 
 struct EnergyBlock {
   std::vector<EnergyFigures> counters;  // in the order of the tracks
-  TimeWindow window;                    // of the runs that count
+  std::vector<TimeWindow> windows;      // of the runs that count
 };
 
-// Executes until the energy of the counters for which `decides` is known to 1 %, for 30 s at most,
-// or longer if that is fewer than two runs once it has settled. `idle` by track. None if `run`
+// Returns the figures of two blocks of a case.
+EnergyBlock mean_of(const EnergyBlock& first, const EnergyBlock& second);
+
+// Executes until the energy of the counters for which `decides` is known to 1 % with that of
+// another such block, for 15 s at most, or longer if that is fewer than two runs once it has settled. `idle` by track. None if `run`
 // returned none.
 std::optional<EnergyBlock> measure_energy(const EnergyWork& work, std::span<const IdlePower> idle,
                                           const std::vector<bool>& decides);

@@ -117,7 +117,7 @@ class Group {
   void agree_on_digests();
   void measure_power();
   void measure_energy();
-  void measure_energy(Case& the_case);
+  std::optional<EnergyBlock> energy_block(Case& the_case);
   std::optional<TimeWindow> execute_for_energy(Case& the_case);
   bool sleep(Nanos time);
   void finish();

@@ -197,9 +197,9 @@ class Recorder {
     if (energy.joules && alone.energy)
       if (const auto joules = energy_of(*alone.energy, alone.devices))
         energy.gain = *joules / *energy.joules;
-    energy.window = block.window.end - block.window.begin;
+    for (const TimeWindow& window : block.windows) energy.window += window.end - window.begin;
     energy.counters = block.counters;
-    add_energy_warnings(run, block.window, tracks_);
+    add_energy_warnings(run, block.windows, tracks_);
   }
 
   void setup(RunRecord& run, std::span<const std::size_t> set) const {

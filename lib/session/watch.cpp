@@ -123,7 +123,7 @@ void add_telemetry(RunRecord& run, std::span<const TimeWindow> samples,
   }
 }
 
-void add_energy_warnings(RunRecord& run, const TimeWindow& block,
+void add_energy_warnings(RunRecord& run, std::span<const TimeWindow> blocks,
                          std::span<const TelemetryTrack> tracks) {
   constexpr double kDisagree = 0.05, kWarmer = 3;  // degrees
   const auto used = [&](const std::string& of) {
@@ -137,11 +137,17 @@ void add_energy_warnings(RunRecord& run, const TimeWindow& block,
                       *one.joules, *one.by_power));
   for (const TelemetryTrack& track : tracks) {
     if (!used(track.of)) continue;
-    const TelemetryFigures figures = summarise_telemetry(track, {&block, 1}, Nanos{});
-    const auto& temperature = figures[Gauge::temperature];
-    if (temperature && temperature->max - temperature->min >= kWarmer)
+    const auto warmed = [&](const TimeWindow& block) {
+      const TelemetryFigures figures = summarise_telemetry(track, {&block, 1}, Nanos{});
+      const auto& temperature = figures[Gauge::temperature];
+      return temperature && temperature->max - temperature->min >= kWarmer;
+    };
+    const auto throttled = [&](const TimeWindow& block) {
+      return throttling_begun(track, block) != nullptr;
+    };
+    if (std::any_of(blocks.begin(), blocks.end(), warmed))
       run.warnings.push_back(track.of + ": its temperature changed while energy was measured");
-    if (throttling_begun(track, block) != nullptr)
+    if (std::any_of(blocks.begin(), blocks.end(), throttled))
       run.warnings.push_back(track.of +
                              ": its clocks began to be held down while energy was measured");
   }

@@ -50,7 +50,7 @@ std::optional<std::string> other_load_above(std::span<const TelemetryTrack> trac
 
 // Adds warnings on what makes the case's energy doubtful: the counter and the power disagree, or a
 // device became warmer or was held down in its block.
-void add_energy_warnings(RunRecord& run, const TimeWindow& block,
+void add_energy_warnings(RunRecord& run, std::span<const TimeWindow> blocks,
                          std::span<const TelemetryTrack> tracks);
 
 // Fills in a case's figures, those of the sample shown, and warnings on throttled clocks and other

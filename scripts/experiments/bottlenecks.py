@@ -13,7 +13,7 @@ KERNEL = ["items=1048576", "rounds=40000"]
 MODES = {
     "imbalance": [*KERNEL, "count=200"],
     "blocking-reads": [*KERNEL, "count=400"],
-    "tiny-kernels": ["rounds=8000", "count=60"],
+    "tiny-kernels": ["rounds=16000", "count=60"],
     "serial-transfers": ["items=1048576", "rounds=160000", "bytes=134217728", "count=60"],
     "one-queue": [*KERNEL, "count=200"],
     "host-work": ["items=1048576", "rounds=160000", "count=60"],

@@ -32,7 +32,7 @@ class Energy(Case):
 
     def test_joules_are_power_times_time_of_the_devices_used(self):
         result = self.folder / "r.json"
-        done = self.good("run", "merkle", "--size", "2^14", "--mode", "resident", "-n", 3, "-s", "single,equal,auto", "--energy",
+        done = self.good("run", "geometric", "--size", "2^18", "--mode", "resident", "-n", 3, "-s", "single,equal,auto", "--energy",
                          "--objective", "energy", "--verify", "sample", "--columns", "all", "-o", result, env=self.fake_gpus())
         self.assertIn("energy gain", done.out)
         runs = json.loads(result.read_text())["runs"]

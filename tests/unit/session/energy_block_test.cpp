@@ -98,14 +98,43 @@ Measured measure(FakeSensor& sensor, const FakeWork& work, double idle_w) {
                          },
                          [&](Nanos pause) { sensor.spend(idle_w, seconds(pause)); },
                          [&] { return sensor.take(); }};
-  const auto block = measure_energy(hands, {&*idle, 1}, {true});
-  REQUIRE(block);
-  REQUIRE(block->counters.front().joules);
-  return {*block->counters.front().joules / work.joules() - 1,
-          block->counters.front().half_width / work.joules(), seconds(sensor.now()) - begin};
+  const auto first = measure_energy(hands, {&*idle, 1}, {true}),
+             second = measure_energy(hands, {&*idle, 1}, {true});
+  REQUIRE(first);
+  REQUIRE(second);
+  const EnergyFigures figures = mean_of(*first, *second).counters.front();
+  REQUIRE(figures.joules);
+  return {*figures.joules / work.joules() - 1, figures.half_width / work.joules(),
+          seconds(sensor.now()) - begin};
 }
 
 }  // namespace
+
+TEST_CASE("two blocks in mirrored order take a drift out, and their interval has it") {
+  const auto block = [](double joules) {
+    EnergyFigures figures;
+    figures.joules = figures.by_power = joules;
+    figures.parts = {joules - 0.1, joules + 0.1};
+    figures.runs = 10;
+    figures.run = Nanos{300};
+    return EnergyBlock{{figures}, {{Nanos{0}, Nanos{3000}}}};
+  };
+  // The first case takes 10 and 13 J, the second 11 and 12.
+  const EnergyBlock cases[] = {mean_of(block(10), block(13)), mean_of(block(11), block(12))};
+  for (const EnergyBlock& one : cases) {
+    const EnergyFigures& figures = one.counters.front();
+    CHECK(*figures.joules == 11.5);
+    CHECK(*figures.by_power == 11.5);
+    CHECK(figures.runs == 20);
+    CHECK(figures.run == Nanos{300});
+    CHECK(figures.parts.size() == 4);
+    CHECK(one.windows.size() == 2);
+  }
+  CHECK(cases[0].counters.front().half_width > 1.5);
+  EnergyBlock unknown = block(10);
+  unknown.counters.front().joules.reset();
+  CHECK_FALSE(mean_of(block(10), unknown).counters.front().joules);
+}
 
 TEST_CASE("energy of a run is within 2 % of the truth by any sensor, and intervals hold it") {
   std::mt19937_64 random(7);

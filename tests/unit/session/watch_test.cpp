@@ -62,6 +62,7 @@ TEST_CASE("energy is doubtful if counter and power disagree, or the device chang
   TelemetryTrack device = track("0:0", Gauge::temperature, 50);
   device.readings.push_back(device.readings.front());
   device.readings.back().at = Nanos{900};
+  std::vector<TimeWindow> blocks{{Nanos{400}, Nanos{1000}}};
   const auto warnings = [&](double by_power, double warmer, std::uint32_t throttle) {
     RunRecord run = recorded(0, {}, false);
     EnergyFigures& counter = run.energy.emplace().counters.emplace_back();
@@ -70,13 +71,15 @@ TEST_CASE("energy is doubtful if counter and power disagree, or the device chang
     counter.by_power = by_power;
     device.readings.back()[Gauge::temperature] = 50 + warmer;
     device.readings.back().throttle = throttle;
-    add_energy_warnings(run, {Nanos{400}, Nanos{1000}}, {&device, 1});
+    add_energy_warnings(run, blocks, {&device, 1});
     return run.warnings;
   };
   CHECK(says(warnings(10.4, 2.9, 0), {}));
   CHECK(says(warnings(9.4, 0, 0), {"0:0", "10 J", "9.4 J"}));
   CHECK(says(warnings(10, 3, 0), {"0:0", "temperature"}));
   CHECK(says(warnings(10, 0, throttle::power_cap), {"0:0", "held down"}));
+  blocks = {{Nanos{400}, Nanos{700}}, {Nanos{800}, Nanos{1000}}};
+  CHECK(says(warnings(10, 3, 0), {}));  // warmer in the second block
 }
 
 TEST_CASE("how much other programs used of the time that tracks are of, where that disturbs") {
