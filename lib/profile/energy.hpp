@@ -2,8 +2,8 @@
 // executed back to back. Pure; lib/session/energy_block.hpp executes and reads.
 //
 // A counter advances in steps of 10 to 100 ms, and may see only a quarter of the time between two
-// steps. A block therefore takes a second or more, its ends lie on a line between steps, and pauses between
-// runs let each step see another part of a run; the energy of the pauses is that of idling.
+// steps. A block therefore takes a second or more, its ends lie on a line between steps, and pauses
+// between runs let each step see another part of a run; the energy of the pauses is that of idling.
 #pragma once
 
 #include <optional>

@@ -28,8 +28,8 @@ struct EnergyBlock {
 EnergyBlock mean_of(const EnergyBlock& first, const EnergyBlock& second);
 
 // Executes until the energy of the counters for which `decides` is known to 1 % with that of
-// another such block, for 15 s at most, or longer if that is fewer than two runs once it has settled. `idle` by track. None if `run`
-// returned none.
+// another such block, for 15 s at most, or longer if that is fewer than two runs once it has
+// settled. `idle` by track. None if `run` returned none.
 std::optional<EnergyBlock> measure_energy(const EnergyWork& work, std::span<const IdlePower> idle,
                                           const std::vector<bool>& decides);
 
