@@ -22,7 +22,7 @@ constexpr double step_of_inputs = 2e-4, step_of_parameters = 1e-4;
 constexpr double rounding = 1e-5;  // relative fp32 error of a residual's terms
 // Evaluations of the network for all derivatives of fourth order at a point.
 constexpr std::size_t evaluations = 9;
-constexpr double most_flop = 4e9;  // FLOP per thread: half a second
+constexpr double most_flop = 4e9;  // FLOP per thread: a second
 // Most threads to rely on: a container may use only some of the machine's.
 constexpr unsigned most_threads = 16;
 
@@ -193,34 +193,32 @@ std::string Check::wrong_step(const Ending& whole) const {
   return {};
 }
 
-Check::Expected Check::expected_at(const Ending& whole, const std::vector<Collocation>& points,
-                                   std::uint64_t seed) const {
+// Evaluates the points of all groups at once, since a shard has too few for all threads.
+std::vector<Check::Expected> Check::expected_at(const Ending& whole, const Groups& groups,
+                                                std::uint64_t seed) const {
   const std::vector<double> parameters = widened(whole.before);
   std::vector<double> up = parameters, down = parameters;
   for (std::uint64_t i = 0; i < parameters.size(); ++i) {
     up[i] += sign(seed, i) * step_of_parameters;
     down[i] -= sign(seed, i) * step_of_parameters;
   }
-  const std::vector<Loss> above = losses(up, points), below = losses(down, points);
-  Expected expected{loss(parameters, points)};
-  for (std::size_t i = 0; i < points.size(); ++i) {
-    const double slope = (above[i].value - below[i].value) / (2 * step_of_parameters);
-    expected.slope += slope;
-    expected.slopes += std::abs(slope);
+  std::vector<Collocation> points;
+  for (const auto& group : groups) points.insert(points.end(), group.begin(), group.end());
+  const std::vector<Loss> here = losses(parameters, points), above = losses(up, points),
+                          below = losses(down, points);
+  std::vector<Expected> all;
+  std::size_t i = 0;
+  for (const auto& group : groups) {
+    Expected& expected = all.emplace_back();
+    for (const std::size_t end = i + group.size(); i < end; ++i) {
+      const double slope = (above[i].value - below[i].value) / (2 * step_of_parameters);
+      expected.loss.value += here[i].value;
+      expected.loss.uncertain += here[i].uncertain;
+      expected.slope += slope;
+      expected.slopes += std::abs(slope);
+    }
   }
-  return expected;
-}
-
-// Cached, since samples that end with the same parameters have the same expected values.
-const Check::Expected& Check::expected(const Ending& whole, std::uint64_t shard,
-                                       std::uint64_t seed) {
-  if (expected_of_ != whole.before || expected_seed_ != seed) expected_.clear();
-  expected_of_ = whole.before;
-  expected_seed_ = seed;
-  const auto known = expected_.find(shard);
-  if (known != expected_.end()) return known->second;
-  return expected_[shard] =
-             expected_at(whole, collocation(problem_, shard, shard + 1, problem_.steps - 1), seed);
+  return all;
 }
 
 // Compares a loss, given in three parts, and its gradient along a direction that raises or lowers
@@ -248,24 +246,35 @@ std::string Check::differs(const std::string& what, const Expected& known, const
                      along, known.slope);
 }
 
-std::string Check::wrong_shard(const Outcome& outcome, std::uint64_t shard, std::uint64_t seed) {
-  return differs(fmt::format(" of shard {}", shard), expected(outcome.whole, shard, seed),
-                 outcome.whole.losses_of_shards[shard].data(), outcome.whole.shards[shard], seed);
+std::string Check::wrong_shard(const Ending& whole, const std::vector<std::uint64_t>& shards,
+                               std::uint64_t seed) const {
+  Groups groups;
+  for (const std::uint64_t shard : shards)
+    groups.push_back(collocation(problem_, shard, shard + 1, problem_.steps - 1));
+  const std::vector<Expected> expected = expected_at(whole, groups, seed);
+  for (std::size_t i = 0; i < shards.size(); ++i) {
+    const std::uint64_t shard = shards[i];
+    if (std::string wrong =
+            differs(fmt::format(" of shard {}", shard), expected[i],
+                    whole.losses_of_shards[shard].data(), whole.shards[shard], seed);
+        !wrong.empty())
+      return wrong;
+  }
+  return {};
 }
 
 std::string Check::wrong_ending(const Ending& whole, const std::vector<Collocation>& points,
                                 std::uint64_t seed) const {
-  return differs("", expected_at(whole, points, seed),
+  return differs("", expected_at(whole, {points}, seed).front(),
                  whole.losses.data() + whole.losses.size() - 3, whole.gradient, seed);
 }
 
-// Compares the loss of each snapshot's parameters with the loss of the next step.
-std::string Check::wrong_snapshot(const Ending& whole, bool full, std::uint64_t seed) const {
-  const std::size_t count = whole.snapshots.size();
-  if (count == 0 || flop_of(network_, problem_.all_points()) > affordable_flop(threads_)) return {};
-  const std::size_t chosen = splitmix64(seed, 1) % count;
-  for (std::size_t n = full ? 0 : chosen; n < (full ? count : chosen + 1); ++n) {
-    const auto& [steps, parameters] = whole.snapshots[n];
+// Compares the losses of evenly spread snapshots' parameters with those of the next step.
+std::string Check::wrong_snapshot(const Ending& whole, std::uint64_t count,
+                                  std::uint64_t seed) const {
+  const std::size_t all = whole.snapshots.size();
+  for (std::uint64_t i = 0, first = splitmix64(seed, 1); i < count; ++i) {
+    const auto& [steps, parameters] = whole.snapshots[(first % all + i * (all / count)) % all];
     const float* const losses = whole.losses.data() + 3 * std::size_t{steps};
     const double found = static_cast<double>(losses[0]) + losses[1] + losses[2];
     const Loss known = loss(widened(parameters), collocation(problem_, 0, problem_.shards, steps));
@@ -276,27 +285,39 @@ std::string Check::wrong_snapshot(const Ending& whole, bool full, std::uint64_t 
   return {};
 }
 
+// Returns how many parts of `flop` take half of the affordable time, from one to `most`.
+std::uint64_t Check::affordable_parts(double flop, std::uint64_t most) const {
+  return std::clamp<std::uint64_t>(static_cast<std::uint64_t>(affordable_flop(threads_) / 2 / flop),
+                                   1, most);
+}
+
 std::string Check::first_wrong(const Outcome& outcome, bool full, std::uint64_t seed) {
   const Ending& whole = outcome.whole;
   for (const auto& parameters : outcome.parameters)
     if (parameters != whole.parameters) return "devices end with different parameters";
   if (std::string wrong = wrong_sums(outcome); !wrong.empty()) return wrong;
   if (std::string wrong = wrong_step(whole); !wrong.empty()) return wrong;
-  if (std::string wrong = wrong_snapshot(whole, full, seed); !wrong.empty()) return wrong;
-  const double each = 3 * flop_of(network_, places_of_shard(problem_));
-  const auto affordable = static_cast<std::uint64_t>(affordable_flop(threads_) / each);
+  const double of_snapshot = flop_of(network_, problem_.all_points());
+  const std::uint64_t snapshots =
+      whole.snapshots.empty() || of_snapshot > affordable_flop(threads_)
+          ? 0
+          : affordable_parts(of_snapshot, full ? whole.snapshots.size() : 1);
+  if (std::string wrong = wrong_snapshot(whole, snapshots, seed); !wrong.empty()) return wrong;
   const std::uint64_t some = full ? problem_.shards : std::min<std::uint64_t>(problem_.shards, 2);
-  const std::uint64_t count = std::clamp<std::uint64_t>(affordable, 1, some),
+  const std::uint64_t count =
+                          affordable_parts(3 * flop_of(network_, places_of_shard(problem_)), some),
                       first = splitmix64(seed, 0) % problem_.shards;
-  for (std::uint64_t i = 0; i < count; ++i) {
-    const std::uint64_t shard = (first + i * (problem_.shards / count)) % problem_.shards;
-    if (std::string wrong = wrong_shard(outcome, shard, seed); !wrong.empty()) return wrong;
-  }
+  std::vector<std::uint64_t> shards;
+  for (std::uint64_t i = 0; i < count; ++i)
+    shards.push_back((first + i * (problem_.shards / count)) % problem_.shards);
+  if (std::string wrong = wrong_shard(whole, shards, seed); !wrong.empty()) return wrong;
   method_ = fmt::format(
       "loss and gradient of {} of {} shards in the last step with differences in fp64 on the host, "
       "their sums and "
       "Adam's step with fp64",
       count, problem_.shards);
+  if (snapshots > 0)
+    method_ += fmt::format("; losses of {} of {} snapshots", snapshots, whole.snapshots.size());
   return {};
 }
 

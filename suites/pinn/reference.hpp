@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <string>
 #include <vector>
 
@@ -31,8 +30,8 @@ struct Loss {
 class Check {
  public:
   Check(const Problem& problem, const Network& network, unsigned threads);
-  // Returns the first error in one line, or an empty text. `full`: checks all shards, unless that
-  // takes minutes.
+  // Returns the first error in one line, or an empty text. `full`: checks all shards, or as many as
+  // take about half a second.
   std::string first_wrong(const Outcome& outcome, bool full, std::uint64_t seed);
   // Returns what the training was compared with; complete after first_wrong().
   const std::string& method() const { return method_; }
@@ -51,7 +50,7 @@ class Check {
                                const std::vector<Collocation>& points) const;
 
  private:
-  std::string wrong_snapshot(const Ending& whole, bool full, std::uint64_t seed) const;
+  std::string wrong_snapshot(const Ending& whole, std::uint64_t count, std::uint64_t seed) const;
   std::string wrong_sums(const Outcome& outcome) const;
   // Expected values of a shard in the last step: its loss, and the slope of the loss in a direction
   // that `seed` chooses.
@@ -59,20 +58,20 @@ class Check {
     Loss loss;
     double slope = 0, slopes = 0;  // sum over all points; sum of absolute values
   };
-  Expected expected_at(const Ending& whole, const std::vector<Collocation>& points,
-                       std::uint64_t seed) const;
+  using Groups = std::vector<std::vector<Collocation>>;
+  // Returns one per group of points, each computed as if alone.
+  std::vector<Expected> expected_at(const Ending& whole, const Groups& groups,
+                                    std::uint64_t seed) const;
   std::string differs(const std::string& what, const Expected& known, const float* losses,
                       std::span<const float> gradient, std::uint64_t seed) const;
-  const Expected& expected(const Ending& whole, std::uint64_t shard, std::uint64_t seed);
-  std::string wrong_shard(const Outcome& outcome, std::uint64_t shard, std::uint64_t seed);
+  std::string wrong_shard(const Ending& whole, const std::vector<std::uint64_t>& shards,
+                          std::uint64_t seed) const;
+  std::uint64_t affordable_parts(double flop, std::uint64_t most) const;
 
   const Problem problem_;
   const Network network_;
   const unsigned threads_;
   std::string method_ = "fp64 differences on the host";
-  std::map<std::uint64_t, Expected> expected_;  // cached by shard, for
-  std::vector<float> expected_of_;              // these parameters
-  std::uint64_t expected_seed_ = 0;
 };
 
 // Computes the first steps of a training by gradient(), starting from `state` (parameters and

@@ -103,15 +103,17 @@ Solution solution_of_network(const Problem& problem, std::span<const float> para
   const Network network{problem.layers, problem.width};
   Solution solution;
   solution.values.resize(Solution::rows * Solution::columns);
-  parallel_for(Solution::rows, threads, [&](std::uint64_t row) {
-    std::vector<Place> places(Solution::columns);
-    for (std::size_t c = 0; c < Solution::columns; ++c)
-      places[c] = {at(problem.first(), c, Solution::columns),
-                   at(problem.second(), row, Solution::rows)};
-    double* const values = solution.values.data() + row * Solution::columns;
-    Evaluation(network, Solution::columns).evaluate(wide.data(), places, values);
-    for (std::size_t c = 0; c < Solution::columns; ++c)
-      values[c] = constrained(problem, places[c], values[c]);
+  // Splits rows, of which there are too few to keep all threads busy to the end.
+  constexpr std::size_t parts = 3, each = Solution::columns / parts;
+  static_assert(parts * each == Solution::columns);
+  parallel_for(parts * Solution::rows, threads, [&](std::uint64_t part) {
+    std::vector<Place> places(each);
+    for (std::size_t i = 0; i < each; ++i)
+      places[i] = {at(problem.first(), part % parts * each + i, Solution::columns),
+                   at(problem.second(), part / parts, Solution::rows)};
+    double* const values = solution.values.data() + part * each;
+    Evaluation(network, each).evaluate(wide.data(), places, values);
+    for (std::size_t i = 0; i < each; ++i) values[i] = constrained(problem, places[i], values[i]);
   });
   return solution;
 }
