@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <numeric>
 #include <random>
 
 #include "lib/base/error.hpp"
@@ -290,7 +291,7 @@ std::string PacWorkload::peak() const {
 }
 
 // Checks all results for plausibility, and phase bands of some evenly spread series against the
-// reference: as many as take about a tenth of a second on each thread, or all.
+// reference: as many as take about a second of each thread, or a tenth of one for a sample.
 Verdict PacWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};
   if (const auto missing = arrivals_.look("parts of the results")) return *missing;
@@ -298,17 +299,18 @@ Verdict PacWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   const std::span<const Moments> results = by_name();
   std::string wrong = reference.impossible(results, host_threads_);
   const std::uint64_t all = problem_.series() * problem_.phase.count;
-  // A sample takes a tenth of a second of each thread.
-  const auto in_sample =
-      std::min(all, static_cast<std::uint64_t>(
-                        std::clamp(0.1 * host_threads_ / reference.seconds_a_band(), 4.0, 1e9)));
+  const auto affordable = [&](double seconds) {
+    const double count = seconds * host_threads_ / reference.seconds_a_band();
+    return std::min(all, static_cast<std::uint64_t>(std::clamp(count, 4.0, 1e9)));
+  };
   const bool full = level == VerifyLevel::full;
-  const std::uint64_t wanted = full ? all : in_sample;
-  const HostWork work{"phase bands of series", all,
-                      full && in_sample < all ? std::to_string(in_sample) + " of them" : ""};
-  const std::uint64_t step = std::max<std::uint64_t>(1, ceil_div(all, wanted)),
-                      start = std::mt19937_64(seed)() % std::min(step, all);
-  const std::uint64_t count = (all - start - 1) / step + 1;
+  const std::uint64_t in_sample = affordable(0.1), wanted = full ? affordable(1) : in_sample;
+  std::uint64_t step = std::max<std::uint64_t>(1, ceil_div(all, wanted));
+  while (std::gcd(step, problem_.phase.count) > 1) ++step;  // so that every band is among them
+  const std::uint64_t start = std::mt19937_64(seed)() % std::min(step, all),
+                      count = (all - start - 1) / step + 1;
+  const HostWork work{"phase bands of series", count,
+                      in_sample < count ? std::to_string(in_sample) + " of them" : ""};
   std::vector<Reference::Checked> checked(count);
   if (wrong.empty())
     watched_for(host_watch(), work, count, host_threads_,

@@ -85,9 +85,13 @@ class Reference {
     double index = 0;
     double off = 0;  // largest error, given those of amplitudes and divisors
   };
-  BoundedIndex bounded_index(std::span<const unsigned> bins, std::span<const double> counts,
-                             const Sized& amplitudes, const Divisors& divisors,
-                             std::uint64_t shift) const;
+  // Returns the sums of shifted amplitudes per bin and band; `sizes` as of side_by_side().
+  std::vector<double> sums(std::span<const unsigned> bins, std::span<const double> sizes,
+                           std::uint64_t bands, std::uint64_t shift) const;
+  static std::vector<double> side_by_side(std::span<const Sized> amplitudes);
+  // `sums` has one number per bin, `step` apart.
+  BoundedIndex bounded_index(const double* sums, std::uint64_t step, std::span<const double> counts,
+                             const Sized& amplitudes, const Divisors& divisors) const;
   double transform_seconds() const;
   std::string compare(std::uint64_t which, const Binned& binned, const Divisors& pooled,
                       std::span<const Sized> amplitudes, std::span<const Moments> results,
@@ -96,6 +100,7 @@ class Reference {
   const Problem& problem_;
   Reader read_;
   std::vector<std::pair<std::uint64_t, std::uint64_t>> shifts_;  // each shift, and its multiplicity
+  Signal back_, forth_;  // e^(-2 pi i m / n) and e^(2 pi i m / n) for each m < n
 };
 
 }  // namespace mgpu::pac
