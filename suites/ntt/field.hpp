@@ -32,8 +32,11 @@ struct WordField {
   static constexpr unsigned factor_bits = sizeof(Word) == 4 ? 32 : 0;
 
   static constexpr Value of(std::uint64_t x) { return x % P; }
-  static constexpr Value add(Value a, Value b) { return a >= P - b ? a - (P - b) : a + b; }
-  static constexpr Value subtract(Value a, Value b) { return a >= b ? a - b : a + (P - b); }
+  static constexpr Value add(Value a, Value b) { return subtract(a, P - b); }
+  // Adds P by a mask: a branch would be mispredicted every other time.
+  static constexpr Value subtract(Value a, Value b) {
+    return a - b + (P & (0 - static_cast<Value>(a < b)));
+  }
   static constexpr Value multiply(Value a, Value b) {
     if constexpr (P >> 32 == 0) return a * b % P;
     return static_cast<Value>(static_cast<Wide>(a) * b % P);

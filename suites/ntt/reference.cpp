@@ -2,7 +2,10 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <atomic>
 #include <bit>
+#include <memory>
 #include <vector>
 
 #include "lib/workload/parallel_for.hpp"
@@ -20,9 +23,11 @@ unsigned extended_bits(const Problem& problem) {
 }
 
 std::uint64_t bits_reversed(std::uint64_t x, unsigned bits) {
-  std::uint64_t out = 0;
-  for (unsigned i = 0; i < bits; ++i) out |= (x >> i & 1) << (bits - 1 - i);
-  return out;
+  // Swaps neighbouring bits, pairs of bits, and so on.
+  constexpr std::uint64_t ones = ~std::uint64_t{0}, low[] = {ones / 3, ones / 5, ones / 17};
+  for (unsigned i = 0; i < 3; ++i) x = (x >> (1u << i) & low[i]) | (x & low[i]) << (1u << i);
+  x = __builtin_bswap64(x);
+  return bits == 0 ? 0 : x >> (64 - bits);
 }
 
 // Places of element i of the input and of a result.
@@ -35,34 +40,79 @@ typename F::Value element(std::span<const std::byte> all, std::uint64_t at) {
   return F::load(all.data() + at * F::bytes);
 }
 
-// Decimates in time: the input in bit-reversed order becomes the result in natural order.
-// `element_at` returns element i of the input.
-template <class F, class At>
-std::vector<typename F::Value> transformed(unsigned bits, bool inverse, const At& element_at,
-                                           unsigned threads) {
+template <class F>
+using Values = std::unique_ptr<typename F::Value[]>;
+
+// Transforms 2^bits values that are in bit-reversed order, decimating in time.
+template <class F>
+class ShortTransform {
+ public:
   using Value = typename F::Value;
-  const std::uint64_t n = std::uint64_t{1} << bits;
-  std::vector<Value> x(n), powers(n / 2);
-  const Value root = root_of_unity<F>(bits, inverse);
-  powers[0] = F::of(1);
-  for (std::uint64_t i = 1; i < n / 2; ++i) powers[i] = F::multiply(powers[i - 1], root);
-  parallel_for(
-      n, threads, [&](std::uint64_t i) { x[bits_reversed(i, bits)] = element_at(i); }, at_once);
-  for (std::uint64_t half = 1; half < n; half *= 2)
-    parallel_for(
-        n / 2, threads,
-        [&](std::uint64_t i) {
-          const std::uint64_t j = i % half, at = (i - j) * 2 + j;
-          const Value a = x[at], b = F::multiply(x[at + half], powers[j * (n / 2 / half)]);
-          x[at] = F::add(a, b);
-          x[at + half] = F::subtract(a, b);
-        },
-        at_once);
-  if (inverse) {
-    const Value scale = inverse_of_power_of_two<F>(bits);
-    parallel_for(
-        n, threads, [&](std::uint64_t i) { x[i] = F::multiply(x[i], scale); }, at_once);
+  ShortTransform(unsigned bits, bool inverse) : powers_((std::uint64_t{1} << bits) / 2, F::of(1)) {
+    const Value root = root_of_unity<F>(bits, inverse);
+    for (std::uint64_t i = 1; i < powers_.size(); ++i)
+      powers_[i] = F::multiply(powers_[i - 1], root);
   }
+  void operator()(Value* x) const {
+    for (std::uint64_t half = 1, step = powers_.size(); step > 0; half *= 2, step /= 2)
+      for (std::uint64_t at = 0; at < 2 * powers_.size(); at += 2 * half)
+        for (std::uint64_t j = at; j < at + half; ++j) {
+          const Value a = x[j], b = F::multiply(x[j + half], powers_[(j - at) * step]);
+          x[j] = F::add(a, b);
+          x[j + half] = F::subtract(a, b);
+        }
+  }
+
+ private:
+  std::vector<Value> powers_;
+};
+
+// Transforms by rows and columns, each of which fits a cache (Bailey, FFTs in external or
+// hierarchical memory, 1990): with i = q + rows m and k = l + columns s, the root w of order n has
+// w^(i k) = w^(rows m l) w^(q l) w^(columns q s). Threads take a cache line of neighbouring rows or
+// columns at a time. `element_at` returns element i of the input.
+template <class F, class At>
+Values<F> transformed(unsigned bits, bool inverse, const At& element_at, unsigned threads) {
+  using Value = typename F::Value;
+  const unsigned column_bits = bits / 2, row_bits = bits - column_bits;
+  const std::uint64_t columns = std::uint64_t{1} << column_bits,
+                      rows = std::uint64_t{1} << row_bits;
+  const ShortTransform<F> of_row(column_bits, inverse), of_column(row_bits, inverse);
+  const Value root = root_of_unity<F>(bits, inverse),
+              scale = inverse ? inverse_of_power_of_two<F>(bits) : F::of(1);
+  Values<F> x = std::make_unique_for_overwrite<Value[]>(rows * columns);
+  constexpr std::uint64_t line = 64 / sizeof(Value);
+  const auto each_line = [&](std::uint64_t count, std::uint64_t length, const auto& body) {
+    parallel_for(ceil_div(count, line), threads, [&](std::uint64_t part) {
+      std::vector<Value> lanes(line * length);
+      body(part * line, std::min(count, (part + 1) * line), lanes);
+    });
+  };
+  each_line(rows, columns, [&](std::uint64_t begin, std::uint64_t end, auto& lanes) {
+    for (std::uint64_t m = 0; m < columns; ++m) {
+      Value* const to = lanes.data() + bits_reversed(m, column_bits);
+      for (std::uint64_t q = begin; q < end; ++q)
+        to[(q - begin) * columns] = element_at(q + rows * m);
+    }
+    for (std::uint64_t q = begin; q < end; ++q) {
+      Value* const row = lanes.data() + (q - begin) * columns;
+      of_row(row);
+      const Value step = power<F>(root, Limbs{q, 0, 0, 0});
+      Value turn = scale;
+      for (std::uint64_t l = 0; l < columns; ++l, turn = F::multiply(turn, step))
+        x[q * columns + l] = F::multiply(row[l], turn);
+    }
+  });
+  each_line(columns, rows, [&](std::uint64_t begin, std::uint64_t end, auto& lanes) {
+    for (std::uint64_t q = 0; q < rows; ++q) {
+      Value* const to = lanes.data() + bits_reversed(q, row_bits);
+      for (std::uint64_t l = begin; l < end; ++l) to[(l - begin) * rows] = x[q * columns + l];
+    }
+    for (std::uint64_t l = begin; l < end; ++l) of_column(lanes.data() + (l - begin) * rows);
+    for (std::uint64_t s = 0; s < rows; ++s)
+      for (std::uint64_t l = begin; l < end; ++l)
+        x[s * columns + l] = lanes[(l - begin) * rows + s];
+  });
   return x;
 }
 
@@ -91,29 +141,32 @@ std::string text_of(const typename F::Value& value) {
 // Returns the values of the column's polynomial on the whole domain of its extension, in natural
 // order.
 template <class F>
-std::vector<typename F::Value> extended(const Problem& problem, std::span<const std::byte> column,
-                                        unsigned threads) {
+Values<F> extended(const Problem& problem, std::span<const std::byte> column, unsigned threads) {
   using Value = typename F::Value;
-  std::vector<Value> coefficients = transformed<F>(
+  const std::uint64_t n = problem.n(), cosets = problem.cosets;
+  const Values<F> coefficients = transformed<F>(
       problem.bits, true, [&](std::uint64_t i) { return element<F>(column, i); }, threads);
   const Value root = root_of_unity<F>(extended_bits(problem), false);
-  std::vector<Value> all(problem.cosets * problem.n());
-  for (std::uint64_t coset = 0; coset < problem.cosets; ++coset) {
-    Value step = coset == 0 ? F::of(F::generator) : root, scale = F::of(1);
-    for (Value& coefficient : coefficients) {
-      coefficient = F::multiply(coefficient, scale);
-      scale = F::multiply(scale, step);
-    }
-    const std::vector<Value> values = transformed<F>(
+  Values<F> all = std::make_unique_for_overwrite<Value[]>(cosets * n);
+  for (std::uint64_t coset = 0; coset < cosets; ++coset) {
+    const Value step = coset == 0 ? F::of(F::generator) : root;
+    parallel_for(ceil_div(n, at_once), threads, [&](std::uint64_t part) {
+      Value scale = power<F>(step, Limbs{part * at_once, 0, 0, 0});
+      for (std::uint64_t i = part * at_once; i < std::min(n, (part + 1) * at_once); ++i) {
+        coefficients[i] = F::multiply(coefficients[i], scale);
+        scale = F::multiply(scale, step);
+      }
+    });
+    const Values<F> values = transformed<F>(
         problem.bits, false, [&](std::uint64_t i) { return coefficients[i]; }, threads);
-    for (std::uint64_t k = 0; k < problem.n(); ++k) all[k * problem.cosets + coset] = values[k];
+    parallel_for(
+        n, threads, [&](std::uint64_t k) { all[k * cosets + coset] = values[k]; }, at_once);
   }
   return all;
 }
 
 template <class F>
-std::vector<typename F::Value> whole_result(const Problem& problem,
-                                            std::span<const std::byte> input, unsigned threads) {
+Values<F> whole_result(const Problem& problem, std::span<const std::byte> input, unsigned threads) {
   if (problem.cosets > 0) return extended<F>(problem, input, threads);
   return transformed<F>(
       problem.bits, problem.inverse,
@@ -158,25 +211,27 @@ Finding check_in(const Problem& problem, std::span<const std::byte> input,
   std::string root = fmt::format("; root {}^((p - 1) / n)", F::generator);
   if (problem.cosets > 0)
     root += fmt::format("; cosets of {}, rows in bit-reversed order", F::generator);
+  std::atomic<bool> differs{false};
   const auto compare = [&](std::uint64_t c, std::uint64_t k, const Value& expected) {
     const std::uint64_t at = place(k, problem.order.out_reversed, extended_bits(problem));
     const Value found = element<F>(part(result, c), at);
-    if (found == expected || !finding.message.empty()) return;
+    if (found == expected || differs.exchange(true)) return;
     finding.message = fmt::format("element {} of transform {} is {}; expected: {}", at, c,
                                   text_of<F>(found), text_of<F>(expected));
   };
+  const std::uint64_t length = std::uint64_t{1} << extended_bits(problem);
   if (whole) {
     finding.method = "every element, with a transform by radix 2 on the host" + root;
     for (std::uint64_t c = 0; c < problem.batch; ++c) {
-      const std::vector<Value> expected = whole_result<F>(problem, part(input, c), threads);
-      for (std::uint64_t k = 0; k < expected.size(); ++k) compare(c, k, expected[k]);
+      const Values<F> expected = whole_result<F>(problem, part(input, c), threads);
+      parallel_for(
+          length, threads, [&](std::uint64_t k) { compare(c, k, expected[k]); }, at_once);
     }
     return finding;
   }
   finding.method =
       fmt::format("{} elements, with {} on the host{}", points,
                   problem.cosets > 0 ? "the barycentric formula" : "Horner's rule", root);
-  const std::uint64_t length = std::uint64_t{1} << extended_bits(problem);
   std::vector<Value> expected(points);
   const auto number_of = [&](std::uint64_t i) { return splitmix64(seed, 2 * i) % problem.batch; };
   const auto k_of = [&](std::uint64_t i) { return splitmix64(seed, 2 * i + 1) % length; };
@@ -212,8 +267,7 @@ std::vector<std::uint32_t> extended_column(const Problem& problem,
                                            std::span<const std::byte> column, unsigned threads) {
   return in_small_field(problem, [&](auto f) {
     using F = decltype(f);
-    const auto values =
-        problem.cosets > 0 ? extended<F>(problem, column, threads) : std::vector<std::uint64_t>();
+    const auto values = problem.cosets > 0 ? extended<F>(problem, column, threads) : Values<F>();
     std::vector<std::uint32_t> rows(problem.rows());
     for (std::uint64_t i = 0; i < rows.size(); ++i)
       rows[i] = static_cast<std::uint32_t>(problem.cosets > 0
