@@ -39,6 +39,7 @@ bool counts(Operation operation, unsigned left, unsigned right) {
 
 template <class Wide>
 struct Multivector {
+  explicit Multivector(std::size_t components) : value(components), magnitude(components) {}
   std::vector<Wide> value, magnitude;  // by component: the sum, and the sum of magnitudes
 };
 
@@ -59,11 +60,24 @@ class Check {
     }
   }
 
-  std::string what_is_wrong(std::uint64_t which) const {
-    const Multivector<Wide> left = taken(a_, which, false);
-    Multivector<Wide> expected = product(left, taken(b_, which, false));
+  // Memory of a thread: allocating it for each multivector takes longer than their product.
+  struct Scratch {
+    explicit Scratch(std::size_t components)
+        : left(components), right(components), product(components), expected(components) {}
+    Multivector<Wide> left, right, product, expected;
+  };
+  Scratch scratch() const { return Scratch(n_); }
+
+  std::string what_is_wrong(std::uint64_t which, Scratch& scratch) const {
+    auto& [left, right, once, expected] = scratch;
+    take(a_, which, false, left);
+    take(b_, which, false, right);
     const bool sandwich = problem_.operation == Operation::sandwich;
-    if (sandwich) expected = product(expected, taken(a_, which, true));
+    multiply(left, right, sandwich ? once : expected);
+    if (sandwich) {
+      take(a_, which, true, right);
+      multiply(once, right, expected);
+    }
     // A chain has n roundings; the sandwich is a product of products and has two chains.
     const Wide allowed =
         static_cast<Wide>((sandwich ? 2 : 1) * (n_ + 1)) * std::numeric_limits<Real>::epsilon() / 2;
@@ -85,28 +99,27 @@ class Check {
     return reinterpret_cast<const Real*>(bytes.data());
   }
 
-  Multivector<Wide> taken(const Real* from, std::uint64_t which, bool reverse) const {
-    Multivector<Wide> out{std::vector<Wide>(n_), std::vector<Wide>(n_)};
+  void take(const Real* from, std::uint64_t which, bool reverse, Multivector<Wide>& to) const {
     for (unsigned i = 0; i < n_; ++i) {
       const int g = std::popcount(i);
       const Wide x = from[which * n_ + i];
-      out.value[i] = reverse && g * (g - 1) / 2 % 2 == 1 ? -x : x;
-      out.magnitude[i] = std::abs(x);
+      to.value[i] = reverse && g * (g - 1) / 2 % 2 == 1 ? -x : x;
+      to.magnitude[i] = std::abs(x);
     }
-    return out;
   }
 
-  Multivector<Wide> product(const Multivector<Wide>& left, const Multivector<Wide>& right) const {
-    Multivector<Wide> out{std::vector<Wide>(n_, 0), std::vector<Wide>(n_, 0)};
+  void multiply(const Multivector<Wide>& left, const Multivector<Wide>& right,
+                Multivector<Wide>& to) const {
+    std::fill(to.value.begin(), to.value.end(), Wide{0});
+    std::fill(to.magnitude.begin(), to.magnitude.end(), Wide{0});
     for (unsigned i = 0; i < n_; ++i) {
       for (unsigned j = 0; j < n_; ++j) {
         const int sign = signs_[i * n_ + j];
         if (sign == 0) continue;
-        out.value[i ^ j] += static_cast<Wide>(sign) * left.value[i] * right.value[j];
-        out.magnitude[i ^ j] += left.magnitude[i] * right.magnitude[j];
+        to.value[i ^ j] += static_cast<Wide>(sign) * left.value[i] * right.value[j];
+        to.magnitude[i ^ j] += left.magnitude[i] * right.magnitude[j];
       }
     }
-    return out;
   }
 
   const Problem& problem_;
@@ -119,14 +132,15 @@ template <class Real, class Wide>
 std::string first_wrong(const Problem& problem, std::span<const std::byte> a,
                         std::span<const std::byte> b, std::span<const std::byte> c,
                         const std::vector<std::uint64_t>& which, unsigned threads) {
+  const std::uint64_t count = which.empty() ? problem.count : which.size();
   const Check<Real, Wide> check(problem, a, b, c);
   constexpr std::uint64_t at_once = 256;
-  std::vector<std::string> messages(ceil_div(which.size(), at_once));
+  std::vector<std::string> messages(ceil_div(count, at_once));
   parallel_for(messages.size(), threads, [&](std::uint64_t part) {
+    auto scratch = check.scratch();
     for (std::uint64_t i = part * at_once;
-         i < std::min<std::uint64_t>(which.size(), (part + 1) * at_once) && messages[part].empty();
-         ++i)
-      messages[part] = check.what_is_wrong(which[i]);
+         i < std::min(count, (part + 1) * at_once) && messages[part].empty(); ++i)
+      messages[part] = check.what_is_wrong(which.empty() ? i : which[i], scratch);
   });
   const auto wrong = std::find_if(messages.begin(), messages.end(),
                                   [](const std::string& message) { return !message.empty(); });
@@ -138,17 +152,15 @@ std::string first_wrong(const Problem& problem, std::span<const std::byte> a,
 Finding check(const Problem& problem, std::span<const std::byte> a, std::span<const std::byte> b,
               std::span<const std::byte> c, bool whole, std::uint64_t seed, unsigned threads) {
   if (problem.count == 0) return {"nothing to multiply", ""};
-  const double n = problem.signature.components(), seconds_each = 1e-6 + 3e-9 * n * n;
-  const auto most = static_cast<std::uint64_t>((whole ? 10.0 : 1.0) * threads / seconds_each);
-  std::vector<std::uint64_t> which;
-  if (problem.count <= most) {
-    for (std::uint64_t i = 0; i < problem.count; ++i) which.push_back(i);
-  } else {
+  const double n = problem.signature.components(), seconds_each = 1e-7 + 3e-9 * n * n;
+  const auto most = static_cast<std::uint64_t>((whole ? 1.0 : 0.2) * threads / seconds_each);
+  std::vector<std::uint64_t> which;  // empty: all
+  if (problem.count > most) {
     std::mt19937_64 random(seed);
     which = {0, problem.count - 1};
     while (which.size() < most) which.push_back(random() % problem.count);
   }
-  return {(which.size() == problem.count ? std::string("all") : std::to_string(which.size())) +
+  return {(which.empty() ? std::string("all") : std::to_string(which.size())) +
               " multivectors in " + (problem.wide ? "80-bit floats" : "float64") +
               ", blades multiplied by bit arithmetic",
           problem.wide ? first_wrong<double, long double>(problem, a, b, c, which, threads)

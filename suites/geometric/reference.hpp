@@ -14,8 +14,8 @@ struct Finding {
   std::string message;  // first difference; empty if there is none
 };
 
-// Checks all multivectors if that takes each thread about a second (`whole`: ten), otherwise as
-// many as fit into that time, including the first and the last.
+// Checks all multivectors if that takes each thread about a fifth of a second (`whole`: a second),
+// otherwise as many as fit into that time, including the first and the last.
 Finding check(const Problem& problem, std::span<const std::byte> a, std::span<const std::byte> b,
               std::span<const std::byte> c, bool whole, std::uint64_t seed, unsigned threads);
 
