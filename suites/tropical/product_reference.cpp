@@ -1,6 +1,7 @@
 #include "suites/tropical/product_reference.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <random>
 #include <vector>
@@ -12,65 +13,61 @@
 namespace mgpu::tropical {
 namespace {
 
-// Computes a part of a row from the definition; missing entries are skipped.
-template <class Number>
-class PlainRow {
- public:
-  // Columns of a part: all threads compute parts with the same columns of B, which a cache holds.
-  static constexpr std::uint64_t most = 128;
+// Columns and rows that a thread takes at a time: it copies these columns of B to where a cache
+// holds them for all the rows.
+constexpr std::uint64_t columns_at_once = 32, rows_at_once = 64;
 
-  PlainRow(const Problem& problem, const ProductMemory& memory, std::uint64_t row,
-           std::uint64_t column)
-      : problem_(problem), memory_(memory), row_(row), column_(column) {
-    const Number none = nothing<Number>(problem.maximum);
-    const auto a = as_numbers<Number>(memory.a()), b = as_numbers<Number>(memory.b());
-    const std::uint64_t columns = std::min(most, problem.columns - column);
-    best_.assign(columns, none);
-    first_.assign(columns, -1);
+// Computes columns [begin, end) of rows from the definition, skipping missing entries. Describes
+// the first difference from the device's result; empty: none.
+template <class Number, bool maximum>
+std::string first_wrong(const Problem& problem, const ProductMemory& memory,
+                        std::span<const std::uint64_t> rows, std::uint64_t begin,
+                        std::uint64_t end) {
+  const Number none = nothing<Number>(maximum);
+  const auto a = as_numbers<Number>(memory.a()), b = as_numbers<Number>(memory.b()),
+             c = as_numbers<Number>(memory.c());
+  const auto paths = as_numbers<std::int32_t>(memory.paths());
+  const std::uint64_t columns = end - begin;
+  std::vector<Number> copy(problem.inner * columns_at_once, none);
+  for (std::uint64_t k = 0; k < problem.inner; ++k)
+    std::copy_n(b.data() + k * problem.columns + begin, columns, copy.data() + k * columns_at_once);
+  for (const std::uint64_t row : rows) {
+    std::array<Number, columns_at_once> best;
+    std::array<std::int32_t, columns_at_once> first;
+    best.fill(none);
+    first.fill(-1);
     for (std::uint64_t k = 0; k < problem.inner; ++k) {
       const Number x = a[row * problem.inner + k];
       if (x == none) continue;
-      const Number* const of_k = b.data() + k * problem.columns + column;
-      for (std::uint64_t j = 0; j < columns; ++j) {
-        if (of_k[j] == none) continue;
-        const Number sum = x + of_k[j];
-        if (first_[j] >= 0 && (problem.maximum ? sum <= best_[j] : sum >= best_[j])) continue;
-        best_[j] = sum;
-        first_[j] = static_cast<std::int64_t>(k);
+      const Number* const of_k = copy.data() + k * columns_at_once;
+      // Without branches, and of constant length, so that it is compiled to vectors. Any sum is
+      // better than `none`.
+      for (std::uint64_t j = 0; j < columns_at_once; ++j) {
+        const Number y = of_k[j], sum = x + y;
+        const bool better = (y != none) & (maximum ? sum > best[j] : sum < best[j]);
+        best[j] = better ? sum : best[j];
+        first[j] = better ? static_cast<std::int32_t>(k) : first[j];
       }
     }
-  }
-
-  // Describes the first difference from the device's result; empty: none.
-  std::string what_is_wrong() const {
-    const auto c = as_numbers<Number>(memory_.c());
-    const auto paths = as_numbers<std::int32_t>(memory_.paths());
-    for (std::uint64_t j = 0; j < best_.size(); ++j) {
-      const std::uint64_t at = row_ * problem_.columns + column_ + j;
+    for (std::uint64_t j = 0; j < columns; ++j) {
+      const std::uint64_t at = row * problem.columns + begin + j;
       const std::string place =
-          "[" + std::to_string(row_) + "," + std::to_string(column_ + j) + "] is ";
-      if (c[at] != best_[j])
+          "[" + std::to_string(row) + "," + std::to_string(begin + j) + "] is ";
+      if (c[at] != best[j])
         return "C" + place + number_text(static_cast<double>(c[at])) + ", the reference says " +
-               number_text(static_cast<double>(best_[j]));
-      if (problem_.paths && paths[at] != first_[j])
+               number_text(static_cast<double>(best[j]));
+      if (problem.paths && paths[at] != first[j])
         return "the k of C" + place + std::to_string(paths[at]) + ", the reference says " +
-               std::to_string(first_[j]);
+               std::to_string(first[j]);
     }
-    return "";
   }
-
- private:
-  const Problem& problem_;
-  const ProductMemory& memory_;
-  std::uint64_t row_, column_;
-  std::vector<Number> best_;
-  std::vector<std::int64_t> first_;
-};
+  return "";
+}
 
 std::vector<std::uint64_t> rows_to_check(const Problem& problem, bool whole, std::uint64_t seed,
                                          unsigned threads) {
-  // Steps of a plain loop that take a thread about a second, and half a second.
-  const double budget = (whole ? 6e8 : 3e8) * threads;
+  // Steps of a plain loop that take a thread about a second, and less than half of one.
+  const double budget = (whole ? 5e8 : 2e8) * threads;
   const double each = static_cast<double>(problem.columns) *
                       static_cast<double>(std::max<std::uint64_t>(problem.inner, 1));
   std::vector<std::uint64_t> rows(problem.rows);
@@ -88,13 +85,19 @@ Finding check_product(const Problem& problem, const ProductMemory& memory, bool 
                       std::uint64_t seed, unsigned threads) {
   if (problem.rows == 0 || problem.columns == 0) return {"C is empty", ""};
   const std::vector<std::uint64_t> rows = rows_to_check(problem, whole, seed, threads);
-  constexpr std::uint64_t most = PlainRow<float>::most;
-  std::vector<std::string> messages(rows.size() * ceil_div(problem.columns, most));
+  const std::uint64_t parts = ceil_div(problem.columns, columns_at_once);
+  std::vector<std::string> messages(parts * ceil_div(rows.size(), rows_at_once));
   parallel_for(messages.size(), threads, [&](std::uint64_t i) {
-    const std::uint64_t row = rows[i % rows.size()], column = i / rows.size() * most;
-    messages[i] = problem.integers
-                      ? PlainRow<std::int32_t>(problem, memory, row, column).what_is_wrong()
-                      : PlainRow<float>(problem, memory, row, column).what_is_wrong();
+    const std::uint64_t begin = i % parts * columns_at_once, first = i / parts * rows_at_once,
+                        end = std::min(problem.columns, begin + columns_at_once);
+    const auto mine = std::span(rows).subspan(first).first(
+        std::min<std::size_t>(rows_at_once, rows.size() - first));
+    const auto check = [&](auto number) {
+      using Number = decltype(number);
+      return problem.maximum ? first_wrong<Number, true>(problem, memory, mine, begin, end)
+                             : first_wrong<Number, false>(problem, memory, mine, begin, end);
+    };
+    messages[i] = problem.integers ? check(std::int32_t{}) : check(float{});
   });
   const auto wrong = std::find_if(messages.begin(), messages.end(),
                                   [](const std::string& message) { return !message.empty(); });
