@@ -22,6 +22,9 @@ struct Capability {
   Nanos launch{};            // a launch and the wait for it
   Nanos next_launch{};       // one of many launches enqueued together
   Nanos least_kernel{};      // a kernel of one group that adds to words, by the device's stamps
+  // The same, of one that has waited in the queue for others: NVIDIA's stamps have less of its
+  // launch then.
+  Nanos least_waiting_kernel{};
 };
 
 // Least work that a problem demands of a single device that does all of it, by the kinds of work

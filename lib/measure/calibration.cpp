@@ -158,15 +158,8 @@ class DeviceCalibration {
       device_.stream().launch(object, grid, {&out, loops, numbers[0], numbers[1]});
   }
 
-  // Returns the operations per second of a kernel of multiply-adds on numbers of `size` bytes, of
-  // which a work-item has as many as there are `words` of 4 bytes, or one.
-  double arithmetic(std::string_view entry, unsigned words, Bytes size, const Arguments& numbers) {
-    Kernel& object = kernel(entry, words);
-    const Bytes lanes = std::max<Bytes>(1, words * sizeof(float) / size);
-    Buffer& out = buffer(groups_ * group_ * lanes * size);
-    const auto seconds_of = [&](std::uint32_t loops) {
-      return device_seconds([&] { enqueue_arithmetic(object, out, loops, numbers); });
-    };
+  // Returns how many loops take kLongEnough.
+  static std::uint32_t long_enough(const std::function<double(std::uint32_t)>& seconds_of) {
     seconds_of(1);  // PoCL compiles for this grid here
     std::uint32_t loops = 1;
     constexpr std::uint32_t kMostLoops = 1u << 22;
@@ -176,6 +169,19 @@ class DeviceCalibration {
       loops = static_cast<std::uint32_t>(
           std::min<double>(loops * std::clamp(missing, 2.0, 64.0), kMostLoops));
     }
+    return loops;
+  }
+
+  // Returns the operations per second of a kernel of multiply-adds on numbers of `size` bytes, of
+  // which a work-item has as many as there are `words` of 4 bytes, or one.
+  double arithmetic(std::string_view entry, unsigned words, Bytes size, const Arguments& numbers) {
+    Kernel& object = kernel(entry, words);
+    const Bytes lanes = std::max<Bytes>(1, words * sizeof(float) / size);
+    Buffer& out = buffer(groups_ * group_ * lanes * size);
+    const auto seconds_of = [&](std::uint32_t loops) {
+      return device_seconds([&] { enqueue_arithmetic(object, out, loops, numbers); });
+    };
+    const std::uint32_t loops = long_enough(seconds_of);
     const double spent = best([&] { return seconds_of(loops); });
     holdings_.clear();
     return 2.0 * kCalibrationMultiplyAdds * loops * static_cast<double>(lanes * groups_ * group_) /
@@ -329,7 +335,30 @@ class DeviceCalibration {
           from_seconds(device_seconds([&] { device_.stream().launch(object, grid, {&words}); })));
     times.erase(times.begin());  // some drivers compile here
     measured.least_kernel = std::max(summarise(times).median, Nanos{1});
+    times = behind_a_long_one([&] { device_.stream().launch(object, grid, {&words}); });
+    measured.least_waiting_kernel = std::max(summarise(times).median, Nanos{1});
     holdings_.clear();
+  }
+
+  // Returns the times of launches that are in the queue before their turn.
+  std::vector<Nanos> behind_a_long_one(const std::function<void()>& launch) {
+    constexpr unsigned kWaiting = 32;
+    Kernel& busy = kernel("fp32", lanes_);
+    Buffer& out = buffer(groups_ * group_ * lanes_ * sizeof(float));
+    const auto keep_busy = [&](std::uint32_t loops) {
+      enqueue_arithmetic(busy, out, loops, {0.999f, 0.001f});
+    };
+    const std::uint32_t loops =
+        long_enough([&](std::uint32_t tried) { return device_seconds([&] { keep_busy(tried); }); });
+    keep_busy(loops);
+    for (unsigned i = 0; i < kWaiting; ++i) launch();
+    const BatchId batch = device_.submit();
+    wait_for(backend_, device_, batch, traits_.cpu ? WaitPolicy::sleep : WaitPolicy::spin);
+    std::vector<Nanos> times;
+    for (const RawCommand& command : device_.take(batch))
+      times.push_back(Nanos{static_cast<std::int64_t>(command.ended - command.started)});
+    times.erase(times.begin());
+    return times;
   }
 
   Backend& backend_;

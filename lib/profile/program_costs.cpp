@@ -200,11 +200,18 @@ ProgramChange without_launches(const ProgramRecord& record) {
     return c.kind == CommandKind::compute && !c.first_launch;
   };
   ProgramChange change{lengths_of(record), those(record, is_launched)};
+  std::map<std::uint32_t, Nanos> began;  // the last command of each queue
   for (std::size_t k = 0; k < record.commands.size(); ++k) {
     const ProgramCommand& c = record.commands[k];
-    if (change.at_once[k] && c.items > 0)
-      change.lengths[k] = std::max(
-          change.lengths[k] - record.devices[c.device.value].capability.least_kernel, Nanos{});
+    const auto before = began.find(c.queue);
+    const bool waited = before != began.end() && c.submitted < before->second;
+    began[c.queue] = c.started;
+    if (!change.at_once[k] || c.items == 0) continue;
+    const Capability& measured = record.devices[c.device.value].capability;
+    const Nanos least = waited && measured.least_waiting_kernel > Nanos{}
+                            ? measured.least_waiting_kernel
+                            : measured.least_kernel;
+    change.lengths[k] = std::max(change.lengths[k] - least, Nanos{});
   }
   return change;
 }

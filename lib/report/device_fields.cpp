@@ -131,6 +131,9 @@ const Description<Capability>& description<Capability>() {
            .null_unless(is_measured),
        field_as<MeasuredTime, &Capability::least_kernel>(
            "least_kernel_ns", "a kernel of one group that adds to words, by the device's stamps")
+           .if_any(),
+       field_as<MeasuredTime, &Capability::least_waiting_kernel>(
+           "least_waiting_kernel_ns", "the same, of one that has waited in the queue for others")
            .if_any()},
       "rates measured by calibrate, per second, multiply-adds counted as two; a copy counts what "
       "is read and what is written; null: not measured; empty: the device was not calibrated"};

@@ -176,6 +176,9 @@ TEST_CASE("tiny kernels: launches; a kernel that is launched first may be built 
   program.record().devices[0].capability.least_kernel = Nanos{60};
   for (ProgramCommand& c : program.record().commands) c.items = 1;
   CHECK(time_without(find_costs(program.record()), "free_launches") == Nanos{100 * 40});
+  // All but the first were in the queue before another began.
+  program.record().devices[0].capability.least_waiting_kernel = Nanos{50};
+  CHECK(time_without(find_costs(program.record()), "free_launches") == Nanos{40 + 99 * 50});
   for (ProgramCommand& c : program.record().commands) c.first_launch = true;
   program.call(CallKind::build, "clBuildProgram", 1000, 1010);
   CHECK(find_costs(program.record()).held_back_by == "free_builds");
