@@ -152,7 +152,9 @@ Passes::Kernels Passes::make(const char* name, unsigned bits, DeviceResources& d
   const std::uint64_t width =
       std::min({variant_.tile == 0 ? 64 / element : std::min(fitting, std::uint64_t{16}),
                 std::uint64_t{1} << problem_.column_bits()});
-  const unsigned each_bits = std::min(bits, variant_.tile == 0 ? 2u : element == 32 ? 2u : 4u);
+  // PoCL makes vectors of a row of 8-byte elements only if a work-item has two in registers.
+  const unsigned cpu_bits = element == 8 ? 1 : 2, gpu_bits = element == 32 ? 2 : 4;
+  const unsigned each_bits = std::min(bits, variant_.tile == 0 ? cpu_bits : gpu_bits);
   Kernels kernels;
   kernels.width = width;
   kernels.group = variant_.tile == 0 ? 1 : (width << bits) >> each_bits;
