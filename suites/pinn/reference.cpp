@@ -6,6 +6,7 @@
 #include <array>
 #include <cmath>
 #include <numbers>
+#include <tuple>
 
 #include "lib/workload/parallel_for.hpp"
 #include "lib/workload/splitmix64.hpp"
@@ -247,15 +248,19 @@ std::string Check::differs(const std::string& what, const Expected& known, const
 }
 
 std::string Check::wrong_shard(const Ending& whole, const std::vector<std::uint64_t>& shards,
-                               std::uint64_t seed) const {
-  Groups groups;
-  for (const std::uint64_t shard : shards)
-    groups.push_back(collocation(problem_, shard, shard + 1, problem_.steps - 1));
-  const std::vector<Expected> expected = expected_at(whole, groups, seed);
+                               std::uint64_t seed) {
+  if (std::tie(expected_of_, expected_shards_, expected_seed_) !=
+      std::tie(whole.before, shards, seed)) {
+    Groups groups;
+    for (const std::uint64_t shard : shards)
+      groups.push_back(collocation(problem_, shard, shard + 1, problem_.steps - 1));
+    expected_ = expected_at(whole, groups, seed);
+    std::tie(expected_of_, expected_shards_, expected_seed_) = std::tie(whole.before, shards, seed);
+  }
   for (std::size_t i = 0; i < shards.size(); ++i) {
     const std::uint64_t shard = shards[i];
     if (std::string wrong =
-            differs(fmt::format(" of shard {}", shard), expected[i],
+            differs(fmt::format(" of shard {}", shard), expected_[i],
                     whole.losses_of_shards[shard].data(), whole.shards[shard], seed);
         !wrong.empty())
       return wrong;

@@ -65,13 +65,18 @@ class Check {
   std::string differs(const std::string& what, const Expected& known, const float* losses,
                       std::span<const float> gradient, std::uint64_t seed) const;
   std::string wrong_shard(const Ending& whole, const std::vector<std::uint64_t>& shards,
-                          std::uint64_t seed) const;
+                          std::uint64_t seed);
   std::uint64_t affordable_parts(double flop, std::uint64_t most) const;
 
   const Problem problem_;
   const Network network_;
   const unsigned threads_;
   std::string method_ = "fp64 differences on the host";
+  // Cached, since samples that end with the same parameters have the same expected values.
+  std::vector<Expected> expected_;
+  std::vector<float> expected_of_;
+  std::vector<std::uint64_t> expected_shards_;
+  std::uint64_t expected_seed_ = 0;
 };
 
 // Computes the first steps of a training by gradient(), starting from `state` (parameters and
