@@ -59,7 +59,7 @@ class Verification {
   };
   // Verifies the last merged sample, and sets method, status and digest of `record`. `devices`: the
   // ids of those that computed it. `thorough`: also if its result stays on devices and is larger
-  // than kEverySample. Bits that passed the reference pass again, unless the work is iterative.
+  // than kEverySample. Bits that passed the reference pass again.
   // `publish` copies a result to the host, or returns false.
   Outcome check(VerifyRecord& record, const std::vector<std::string>& devices, bool thorough,
                 const std::function<bool()>& publish);
