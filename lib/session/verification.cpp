@@ -2,24 +2,20 @@
 #include "lib/session/verification.hpp"
 
 #include <algorithm>
-#include <utility>
 
 #include "lib/base/error.hpp"
 
 namespace mgpu {
 
-const Digests::One* Digests::find(const std::string& digest) const {
-  const auto at =
-      std::find_if(all_.begin(), all_.end(), [&](const One& one) { return one.digest == digest; });
-  return at == all_.end() ? nullptr : &*at;
+bool Digests::knows(const std::string& digest) const {
+  return std::any_of(all_.begin(), all_.end(),
+                     [&](const One& one) { return one.digest == digest; });
 }
 
-void Digests::note(const std::string& digest, const std::vector<std::string>& devices,
-                   std::optional<Verdict> verdict) {
+void Digests::note(const std::string& digest, const std::vector<std::string>& devices) {
   auto at =
       std::find_if(all_.begin(), all_.end(), [&](const One& one) { return one.digest == digest; });
-  if (at == all_.end()) at = all_.insert(all_.end(), {digest, {}, 0, {}});
-  if (verdict) at->verdict = std::move(verdict);
+  if (at == all_.end()) at = all_.insert(all_.end(), {digest, {}, 0});
   if (devices.size() == 1) at->alone.insert(devices.front());
   ++at->samples;
 }
@@ -39,8 +35,9 @@ const std::string& Digests::agreed() const {
 }
 
 std::size_t Digests::samples_of(const std::string& digest) const {
-  const One* one = find(digest);
-  return one == nullptr ? 0 : one->samples;
+  const auto at =
+      std::find_if(all_.begin(), all_.end(), [&](const One& one) { return one.digest == digest; });
+  return at == all_.end() ? 0 : at->samples;
 }
 
 Verification::Outcome Verification::check(VerifyRecord& record,
@@ -54,34 +51,31 @@ Verification::Outcome Verification::check(VerifyRecord& record,
       unknown, "a device was lost before its part of the result was on the host", {}};
   if (on_devices && !publish()) return lost;
   Outcome outcome{right, {}, workload_.digest()};
-  const Digests::One* known = digests_.find(outcome.digest);
-  std::optional<Verdict> verdict;
-  if (known != nullptr) verdict = known->verdict;
-  const bool compare = options_.verify != VerifyLevel::off && !verdict && (thorough || !known);
+  const bool compare =
+      options_.verify != VerifyLevel::off && (thorough || !digests_.knows(outcome.digest));
   if (compare && !on_devices && options_.verify == VerifyLevel::sample && !publish()) return lost;
   record.digest = outcome.digest;
   if (options_.verify == VerifyLevel::off) {
     record.method = "not verified: --verify off";
     record.status = VerifyStatus::off;
   } else if (compare) {
+    Verdict verdict;
     try {
       verdict = workload_.verify(options_.verify, options_.seed);
     } catch (const Error& error) {
       if (error.kind() != ErrorKind::interrupted) throw;
       return {unknown, error.what(), {}};
     }
-  }
-  if (verdict) {
-    record.method = verdict->method;
-    record.found = verdict->found;
+    record.method = verdict.method;
+    record.found = verdict.found;
     const std::vector<std::string>& caveats = shape.caveats;
     record.found.warnings.insert(record.found.warnings.begin(), caveats.begin(), caveats.end());
-    record.status = verdict->status == Verdict::Status::passed   ? VerifyStatus::passed
-                    : verdict->status == Verdict::Status::failed ? VerifyStatus::failed
-                                                                 : VerifyStatus::off;
-    if (record.status == VerifyStatus::failed) return {wrong, verdict->message, outcome.digest};
+    record.status = verdict.status == Verdict::Status::passed   ? VerifyStatus::passed
+                    : verdict.status == Verdict::Status::failed ? VerifyStatus::failed
+                                                                : VerifyStatus::off;
+    if (record.status == VerifyStatus::failed) return {wrong, verdict.message, outcome.digest};
   }
-  digests_.note(outcome.digest, devices, std::move(verdict));
+  digests_.note(outcome.digest, devices);
   // Samples that must agree: the very first may be wrong in its last bits.
   constexpr std::size_t enough = 2;
   if (outcome.digest == digests_.agreed() && digests_.samples_of(outcome.digest) >= enough)

@@ -23,13 +23,10 @@ class Digests {
     std::string digest;
     std::set<std::string> alone;  // ids of devices that computed it alone
     std::size_t samples = 0;
-    std::optional<Verdict> verdict;  // of the reference; none: an earlier session has it
   };
-  // Returns none for a digest that was not noted.
-  const One* find(const std::string& digest) const;
+  bool knows(const std::string& digest) const;
   // Notes a result. `devices`: the ids of those that computed it together.
-  void note(const std::string& digest, const std::vector<std::string>& devices,
-            std::optional<Verdict> verdict = std::nullopt);
+  void note(const std::string& digest, const std::vector<std::string>& devices);
   // Returns the right digest: the only one there is, or the one that two or more devices computed
   // alone, if no other digest has as many. Empty: not known.
   const std::string& agreed() const;
@@ -58,8 +55,8 @@ class Verification {
     std::string digest;        // empty: it was not computed
   };
   // Verifies the last merged sample, and sets method, status and digest of `record`. `devices`: the
-  // ids of those that computed it. `thorough`: also if its result stays on devices and is larger
-  // than kEverySample. Bits that passed the reference pass again.
+  // ids of those that computed it. `thorough`: compares it with the reference, whatever its bits;
+  // only then does it look at results that stay on devices and are larger than kEverySample.
   // `publish` copies a result to the host, or returns false.
   Outcome check(VerifyRecord& record, const std::vector<std::string>& devices, bool thorough,
                 const std::function<bool()>& publish);

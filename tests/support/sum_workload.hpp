@@ -4,12 +4,14 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <deque>
 #include <functional>
 #include <mutex>
 #include <numeric>
 #include <string>
+#include <thread>
 
 #include "lib/base/embedded.hpp"
 #include "lib/base/error.hpp"
@@ -58,7 +60,8 @@ struct SumFaults {
   bool tolerant = false;             // accepts a result that is one too large
   bool only_devices_merge = false;   // the host never merges
   bool each_slice = false;           // downloads the result of each slice separately
-  std::size_t* samples = nullptr;    // if set: counts samples
+  std::chrono::milliseconds verifying{};  // time of a verification
+  std::size_t* samples = nullptr;         // if set: counts samples
   // Number, counted from 1, of the sample whose result is off by one, which verification allows.
   std::size_t slightly_wrong = 0;
   std::size_t* written = nullptr;  // if set: counts results that were written to a file
@@ -144,6 +147,7 @@ class SumWorkload : public Workload, public SizedByDevices, public DeviceMerge, 
   }
 
   Verdict verify(VerifyLevel, std::uint64_t) override {
+    std::this_thread::sleep_for(faults_.verifying);
     if (merged_ && sum_ - reference() <= (faults_.tolerant || faults_.slightly_wrong > 0 ? 1 : 0))
       return {Verdict::Status::passed, "a loop", {}};
     return {Verdict::Status::failed, "a loop",

@@ -65,9 +65,7 @@ class WatchedSum final : public SquaresSum, public SizedByDevices, public Device
   WorkloadInterfaces interfaces() override {
     return {.device_merge = this, .sized_by_devices = this};
   }
-  WatchedSum(Items items, Watched& watched) : SquaresSum(items, {8, 0, 1, 0}), watched_(watched) {
-    shape_.result_on_devices = true;
-  }
+  WatchedSum(Items items, Watched& watched) : SquaresSum(items, {8, 0, 1, 0}), watched_(watched) {}
 
   std::unique_ptr<DeviceProgram> program(DeviceResources& device, Mode mode,
                                          const Capacity&) override {

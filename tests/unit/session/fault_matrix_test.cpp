@@ -58,6 +58,7 @@ WatchedOutcome run_watched(const WatchedSetting& setting, const ScriptOf& script
   SessionOptions options = options_on(backend.enumerate().devices, problem_of(suite, kWatchedItems),
                                       {setting.mode}, setting.strategy);
   options.stop.exactly = 3;
+  options.verify = VerifyLevel::sample;  // it publishes results
   QuietObserver observer;
   outcome.report = run_session(backend, options, {}, observer);
   outcome.warnings = observer.warnings;

@@ -131,11 +131,12 @@ namespace {
 // Returns the number of samples that a workload computed, for cases with four counted samples each;
 // on a virtual clock, devices are never idle.
 std::size_t session_samples(FakeTime time, std::size_t devices, const std::string& strategies,
-                            double ops_per_s) {
+                            double ops_per_s, std::chrono::milliseconds verifying) {
   SessionOptions options = options_for(devices, 1 << 12, strategies, {Mode::resident});
   give_estimates(options);  // no probes, whose number depends on the time
   std::size_t samples = 0;
   g_faults.samples = &samples;
+  if (time == FakeTime::is_real) g_faults.verifying = verifying;
   const Report report = run(fake_devices(devices, ops_per_s), options, time);
   for (const RunRecord& run : report.runs) CHECK(run.samples.size() == 4);
   return samples;
@@ -148,8 +149,11 @@ TEST_CASE("devices that stood still warm up again before what is counted") {
     CHECK(session_samples(FakeTime::is_real, setting...) >=
           session_samples(FakeTime::is_virtual, setting...) + times);
   };
+  // After a long verification: once after the first verifications of the three cases, and once
+  // after the last one of each case but the last.
+  repeats_in_real_time(3, 1u, "equal,dynamic", 1e9, std::chrono::milliseconds(20));
   // While another device worked: once in each of four rounds, for the 5 ms of the other.
-  repeats_in_real_time(4, 2u, "equal", (1 << 12) / 0.005);
+  repeats_in_real_time(4, 2u, "equal", (1 << 12) / 0.005, std::chrono::milliseconds());
 }
 
 TEST_CASE("rounds go forwards and backwards in turn, so that a drift hits all cases alike") {
