@@ -50,11 +50,8 @@ void Group::measure_energy() {
   for (Case* row : rows) row->energy = energy_block(*row);
   for (Case* row : std::views::reverse(rows)) {
     if (!row->energy) continue;
-    const auto again = energy_block(*row);
-    if (again)
-      *row->energy = mean_of(*row->energy, *again);
-    else
-      row->energy.reset();
+    if (const auto again = energy_block(*row)) *row->energy = mean_of(*row->energy, *again);
+    row->energy_reason.clear();  // what the first block found is known in any case
   }
 }
 
