@@ -25,9 +25,8 @@ constexpr Nanos kEnoughOfCpus = std::chrono::milliseconds(240),
 // Most iterations of a probe: work with thousands, repeated several times, would take longer than a
 // sample.
 constexpr std::uint32_t kRounds = 256;
-// Time after which one turn is enough: three turns of work of ten thousand iterations would take
-// half a minute.
-constexpr Nanos kLong = std::chrono::seconds(1);
+// Time after which one turn is enough: long executions differ little.
+constexpr Nanos kLong = std::chrono::milliseconds(250);
 // If four times the work takes only this fraction longer, most of it is latency.
 constexpr double kHardlyLonger = 0.2;
 // A line steeper than this factor is not a peculiarity of small slices (msm: up to 1.31).
@@ -44,7 +43,7 @@ struct Sizes {
   Items small = 0, large = 0;
 };
 
-Sizes sizes_of(const Shape& shape, const ProbeSize& size, bool gpus) {
+Sizes sizes_of(const Shape& shape, const ProbeSize& size, bool gpus, std::size_t devices) {
   const Items granule = std::max<Items>(shape.granularity, 1);
   const auto whole = [&](double items) {
     return std::max(granule, static_cast<Items>(items) / granule * granule);
@@ -59,8 +58,8 @@ Sizes sizes_of(const Shape& shape, const ProbeSize& size, bool gpus) {
   // of three blocks, fisher makes two.
   if (size.share < 1 && large > granule) large = std::bit_floor(large / granule) * granule;
   if (gpus)
-    large =
-        std::max(large, std::min({whole(static_cast<double>(shape.fills_gpu)), most, shape.items}));
+    large = std::max(large, std::min({whole(static_cast<double>(shape.fills_gpu)), most,
+                                      whole(static_cast<double>(shape.items / devices))}));
   return {std::min(large, whole(static_cast<double>(large) / 4)), large};
 }
 
@@ -302,9 +301,9 @@ Probe run_probe(Backend& backend, Executor& executor, Workload& workload,
     return participant.device->resources().traits().cpu;
   };
   const bool gpus = std::none_of(participants.begin(), participants.end(), is_cpu);
-  const auto [small, large] = sizes_of(shape, size, gpus);
-  probe.items = large;
   if (shape.items == 0 || participants.empty()) return probe;
+  const auto [small, large] = sizes_of(shape, size, gpus, participants.size());
+  probe.items = large;
 
   constexpr std::size_t at_small = 0, at_large = 1, in_pieces = 2;
   std::array<std::vector<Execution>, 3> seen;

@@ -97,7 +97,7 @@ struct ProbeSize {
 // Runs a probe. All participants execute the same items, 0 .. k - 1 of the workload, at once: as a
 // small slice, as a large one, and as four small ones, with which each participant begins at
 // another. If k is one granule, each participant has its own. k is what `size` says, but at least
-// one granule, and for GPUs at least enough to fill them (Shape::fills_gpu). The executions are
+// one granule, and for GPUs at least Shape::fills_gpu or an equal share. The executions are
 // interleaved, at least three times and until 60 ms are spent (240 ms for several devices with a
 // CPU), unless `size` allows fewer; the result has the medians. Of iterative work GPUs execute
 // Shape::probe_rounds iterations, if it has them; otherwise all are executed if the last one brings

@@ -87,6 +87,7 @@ Shape shape_of(const Problem& problem) {
     shape.cost.in_bytes = each;
     // The first term of a bucket costs no addition, and few terms share one.
     shape.superlinear = true;
+    shape.fills_gpu = 1 << 24;  // beyond them an item costs nearly the same
   } else if (problem.axis == Axis::sums) {
     shape.cost.in_bytes = points * sizeof(Scalar);
     shape.cost.replicated = problem.points * affine_bytes(problem.curve);

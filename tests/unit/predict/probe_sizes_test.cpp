@@ -164,6 +164,17 @@ TEST_CASE("a probe of a GPU is of as many items as fill it, and as many rounds, 
   }
 }
 
+TEST_CASE("a probe of several GPUs takes no more than a share for each, even to fill them") {
+  for (const auto& [fills, items] : {std::pair<Items, Items>{128, 64}, {32, 32}}) {
+    std::vector<FakeDevice> devices = two_devices();
+    for (FakeDevice& device : devices) device.facts.type = DeviceType::gpu;
+    FakeBackend backend(devices, test::sum_kernels());
+    InRounds workload(fills, 20, ResultPolicy::publish);
+    const Probe probe = OpenedPrograms(backend, workload, Mode::resident).probe(0.05, 128);
+    CHECK(probe.items == items);
+  }
+}
+
 TEST_CASE("a slice that does not fit ends the probe, and no device is lost for it") {
   for (const FakeTime time : {FakeTime::is_virtual, FakeTime::is_real}) {
     for (const Items too_many :
