@@ -1,5 +1,6 @@
 // Data made at set-up: the points of a seeded problem, which are known multiples of the generator,
 // and the table of multiples of all points that lets windows share their buckets. OpenCL C 1.2.
+#define MSM_CALLS
 #include "msm_curve.cl"
 
 // Returns 1 / a by Fermat: a^(p - 2). Every work-item has the same exponent, and so takes the same

@@ -7,7 +7,8 @@
 //
 // -D options: LIMBS; P0.. (the modulus p, one 32-bit word each), D0.. (2p), U0.. (R mod p, which is
 // one); P_INVERSE (-1/p mod 2^32); MSM_PTX: NVIDIA's carry chains instead of 64-bit C; MSM_ROLLED:
-// loops stay loops and products stay calls (CPUs: compile time).
+// loops stay loops and products stay calls (CPUs: compile time). A file whose kernels are not timed
+// defines MSM_CALLS: products stay calls, as NVIDIA's compiler takes 50 ms for each that is inlined.
 
 #if LIMBS == 8
 #define LIST_P P0, P1, P2, P3, P4, P5, P6, P7
@@ -23,9 +24,12 @@
 
 #ifdef MSM_ROLLED
 #define UNROLL
-#define CALLED __attribute__((noinline))
 #else
 #define UNROLL _Pragma("unroll")
+#endif
+#if defined(MSM_ROLLED) || defined(MSM_CALLS)
+#define CALLED __attribute__((noinline))
+#else
 #define CALLED PART
 #endif
 // Always inlined: a value that is passed in memory instead of registers costs too much.
@@ -216,7 +220,7 @@ PART Fp joined(const uint* low, const uint* high) {
 }
 
 // Returns the Montgomery product.
-PART Fp fp_mul(Fp a, Fp b) {
+CALLED Fp fp_mul(Fp a, Fp b) {
   uint rows[2][LIMBS];
   const uint p[LIMBS] = {LIST_P};
   UNROLL for (int i = 0; i < LIMBS; ++i) rows[0][i] = rows[1][i] = 0;
@@ -235,7 +239,7 @@ PART Fp fp_mul(Fp a, Fp b) {
 
 // Returns a b + c d with one reduction, below 8 p^2 / R + p: below 2p for 381 bits of 384, but 2.6
 // p for 254 of 256.
-PART Fp fp_mul_add(Fp a, Fp b, Fp c, Fp d) {
+CALLED Fp fp_mul_add(Fp a, Fp b, Fp c, Fp d) {
   uint rows[2][LIMBS];
   const uint p[LIMBS] = {LIST_P};
   UNROLL for (int i = 0; i < LIMBS; ++i) rows[0][i] = rows[1][i] = 0;
@@ -260,7 +264,7 @@ PART Fp fp_mul_add(Fp a, Fp b, Fp c, Fp d) {
 // Returns the Montgomery square: row i has a_i times a_i and twice the limbs above it; those below
 // were counted twice in their own rows. That row adds nothing to limb 0 from i = 1 on, so it can be
 // reduced first, and the shift is the reduction's.
-PART Fp fp_sqr(Fp a) {
+CALLED Fp fp_sqr(Fp a) {
   uint rows[2][LIMBS], twice[LIMBS], unused = 0;
   const uint p[LIMBS] = {LIST_P};
   UNROLL for (int i = 0; i < LIMBS; ++i) {

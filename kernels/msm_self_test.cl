@@ -1,5 +1,6 @@
 // Operations that the other msm_*.cl files rely on. The host compares them with its own results
 // before anything is measured: compilers have miscompiled such integer code. OpenCL C 1.2.
+#define MSM_CALLS
 #include "msm_curve.cl"
 
 // Work-item i takes values 2 i and 2 i + 1 of `in` (below 2p), and stores their product, the first
