@@ -40,10 +40,10 @@ struct Shape {
   // to the host; 0: none. A sample that loses a device restarts from the last checkpoint. Needs
   // MovableWorkload.
   std::uint32_t checkpoint_rounds = 0;
-  // Number of items below which the time of fewer does not tell that of more: a GPU is idle for
-  // most of an iteration, or has all data in its cache; 0: none. Probes of a GPU then have at least
-  // `fills_gpu` items, or an equal share, and at most `probe_rounds` iterations, if that is not 0,
-  // even if only the last iteration brings results.
+  // Number of items below which the time of fewer says little about that of more: a GPU is idle
+  // for most of an iteration, or has all data in its cache; 0: none. Probes of a GPU then have at
+  // least `fills_gpu` items, or an equal share, and at most `probe_rounds` iterations, if that is
+  // not 0, even if only the last iteration brings results.
   Items fills_gpu = 0;
   std::uint32_t probe_rounds = 0;
   // Operations of the whole problem, in `rate_unit`s: nodes, FLOP, terms.
