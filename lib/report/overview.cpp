@@ -159,7 +159,7 @@ std::string overview_sentences(const Report& report) {
   };
   add(Advice::split, "Split:", false, ".");
   add(Advice::do_not_split, "Do not split:", true, ".");
-  add(Advice::tie, "No difference within the noise:", false,
+  add(Advice::tie, "Cannot be told from one device:", false,
       "; more samples (-n 30) on an idle machine may show one.");
   add(Advice::unknown_gain, "Gain not known or above the ideal:", false,
       "; repeat when the machine is idle.");

@@ -791,7 +791,7 @@ class Agrees(Case):
         if form == "none":
             self.assertIn(f"{suite}: {table.verdict}", unwrapped(text.split("\n")), where)
         else:
-            words = {"split": f"Split: {suite}", "do not split": f"Do not split: {suite}", "tie": f"No difference within the noise: {suite}",
+            words = {"split": f"Split: {suite}", "do not split": f"Do not split: {suite}", "tie": f"Cannot be told from one device: {suite}",
                      "unknown": "Gain not known", "one": f"Not split: {suite}", "indivisible": f"Cannot be split: {suite}"}
             self.assertEqual([name for name, begin in words.items() if f"\n{begin}" in text], [form], where)
         return form

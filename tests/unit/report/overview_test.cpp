@@ -72,7 +72,7 @@ TEST_CASE("the sentences of an overview say what gains, what does not and why, a
   CHECK(overview_sentences(of_suites()) ==
         "Split: gains (1.23x).\n"
         "Do not split: loses (0.68x, balance).\n"
-        "No difference within the noise: noisy (1.10x) and ties (1.00x); more samples (-n 30) on "
+        "Cannot be told from one device: noisy (1.10x) and ties (1.00x); more samples (-n 30) on "
         "an idle machine may show one.\n"
         "Not split: whole.\n"
         "ties, auto: failed: the root is wrong\n"
