@@ -12,9 +12,15 @@
 // work-item computes a whole tile, as CPUs want it, or a work-group does, through local memory;
 // PEERS: number of devices, up to 8, into whose memory `columns` stores their rows, 0: one; SHIFTED:
 // `columns` first multiplies element i of the transform by power i of a coset's shift; DIRECT: the
-// table has each factor of `columns`.
+// table has each factor of `columns`; ROWS (0, 1): which kernel this is; ROOT_BITS: log2 of the order
+// of the root whose powers come first in the table; IN_REVERSED, COLUMNS_REVERSED, OUT_REVERSED (0,
+// 1): whether the kernel reads its input in reversed order, whether columns are in reversed order,
+// whether it writes rows, or elements of rows, in reversed order.
 #ifndef PEERS
 #define PEERS 0
+#endif
+#ifndef IN_REVERSED  // not of `rows`
+#define IN_REVERSED 0
 #endif
 #ifndef LANES
 #define LANES 1
@@ -41,9 +47,8 @@ typedef struct {
   uint in_width, in_first, in_row, in_hi;
   uint width, first, across, out_row, out_hi;
   uint hi_exponent, exponent_shift;
-  uint root_bits, low, high, low_bits, direct;
-  uint rows, owners;
-  uint in_reversed, columns_reversed, out_reversed, scaled;
+  uint low, high, low_bits, direct;
+  uint rows, owners, scaled;
 } Pass;
 
 PART uint reversed(uint x, uint bits) {
@@ -70,10 +75,11 @@ PART fe zero(void) { return fe_of(0); }
 
 // Computes the levels of blocks of 2^`bits` elements and smaller ones, as many as fit into the
 // EACH elements of a work-item, of which the first is number `i` of its block.
-PART void levels(fe* v, const uint bits, const uint i, __global const word* table, const uint root_bits) {
+PART void levels(fe* v, const uint bits, const uint i, __global const word* table) {
   const uint count = bits < EACH_BITS ? bits : EACH_BITS, spread = bits - count;
   UNROLL for (uint t = 0; t < count; ++t) {
-    const uint apart = 1u << (count - 1 - t), shift = root_bits - (bits - t);
+    const uint apart = 1u << (count - 1 - t), shift = ROOT_BITS - (bits - t);
+    __global const word* const roots = table + WORDS * (i << shift);
     UNROLL for (uint j = 0; j < EACH / 2; ++j) {
       const uint low = j & (apart - 1), a = ((j ^ low) << 1) | low, b = a + apart;
       const fe x = v[a], y = v[b];
@@ -81,7 +87,7 @@ PART void levels(fe* v, const uint bits, const uint i, __global const word* tabl
       if (spread == 0 && low == 0) {  // the root is 1
         v[b] = fe_sub(x, y);
       } else {
-        v[b] = fe_mul(fe_sub_for_mul(x, y), fe_of(load(table, (i + (low << spread)) << shift)));
+        v[b] = fe_mul(fe_sub_for_mul(x, y), fe_of(load(roots, low << spread << shift)));
       }
     }
   }
@@ -119,12 +125,12 @@ PART element shift_of(__global const word* table, const Pass* p, uint element_) 
 #endif
 
 PART ulong place_in(const Pass* p, uint row, uint column) {
-  return p->in_reversed ? ((ulong)(p->in_first + column) << p->row_bits) + reversed(row, p->row_bits)
-                        : (ulong)row * p->in_width + p->in_first + column;
+  return IN_REVERSED ? ((ulong)(p->in_first + column) << p->row_bits) + reversed(row, p->row_bits)
+                     : (ulong)row * p->in_width + p->in_first + column;
 }
 PART uint row_out(const Pass* p, uint k, uint hi) {
   const uint row = k * p->out_row + hi * p->out_hi;
-  return p->out_reversed ? reversed(row, p->row_bits) : row;
+  return OUT_REVERSED ? reversed(row, p->row_bits) : row;
 }
 
 // The first row after those of a device, and the place of row 0 in its memory, which may wrap around.
@@ -154,7 +160,7 @@ typedef struct {
 #endif
 // Returns the number of a column in natural order.
 PART uint number_of(const Pass* p, uint column) {
-  return p->columns_reversed ? reversed(p->first + column, p->column_bits) : p->first + column;
+  return COLUMNS_REVERSED ? reversed(p->first + column, p->column_bits) : p->first + column;
 }
 // Returns the exponent of a column's factor from one k to the next.
 PART uint exponent_of(const Pass* p, uint hi, uint column) {
@@ -171,7 +177,7 @@ typedef struct {
 } Sources;
 
 #if TILED
-PART void transform(fe* tile, __global const word* table, const uint root_bits) {
+PART void transform(fe* tile, __global const word* table) {
   for (int left = BITS; left > 0; left -= EACH_BITS) {
     const uint bits = (uint)left;
     for (uint g = 0; g < R / EACH; ++g) {
@@ -180,9 +186,9 @@ PART void transform(fe* tile, __global const word* table, const uint root_bits) 
         fe v[EACH];
         for (uint j = 0; j < EACH; ++j) v[j] = tile[row_of(g, j, bits) * VECTORS + c];
         if (bits > EACH_BITS) {
-          levels(v, bits, i, table, root_bits);
+          levels(v, bits, i, table);
         } else {
-          levels(v, LAST_BITS, i, table, root_bits);
+          levels(v, LAST_BITS, i, table);
         }
         for (uint j = 0; j < EACH; ++j) tile[row_of(g, j, bits) * VECTORS + c] = v[j];
       }
@@ -190,6 +196,7 @@ PART void transform(fe* tile, __global const word* table, const uint root_bits) 
   }
 }
 
+#if !ROWS
 __kernel ONE_TILE void columns(__global const word* in, __global word* out, __global const word* table,
                                const Pass pass TO_PEERS) {
   const Pass* const p = &pass;
@@ -202,7 +209,7 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
   if (count < W)
     for (uint i = 0; i < R * VECTORS; ++i) tile[i] = zero();
   for (uint j = 0; j < R; ++j) {
-    const ulong at = place_in(p, j * p->in_row + hi * p->in_hi, begin), apart = p->in_reversed ? (ulong)1 << p->row_bits : 1;
+    const ulong at = place_in(p, j * p->in_row + hi * p->in_hi, begin), apart = IN_REVERSED ? (ulong)1 << p->row_bits : 1;
     for (uint c = 0; c < count; ++c) elements[j * W + c] = load(in, at + c * apart);
   }
 #ifdef SHIFTED
@@ -216,7 +223,7 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
       factor[c] = fe_mul(factor[c], ratio[c]);
     }
 #endif
-  transform(tile, table, p->root_bits);
+  transform(tile, table);
   for (uint c = 0; c < W; ++c) {
     ((element*)factor)[c] = power(table, p, p->low, 0);
     ((element*)ratio)[c] = power(table, p, p->low, c < count ? exponent_of(p, hi, begin + c) : 0);
@@ -232,6 +239,7 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
   }
 }
 
+#else
 __kernel ONE_TILE void rows(__global const word* here, __global const word* there, const Sources sources,
                             __global word* out, __global const word* table, const Pass pass) {
   const Pass* const p = &pass;
@@ -248,21 +256,22 @@ __kernel ONE_TILE void rows(__global const word* here, __global const word* ther
       const Source source = sources.at[s];
       __global const word* const from = source.here ? here : there;
       for (; column < source.end; ++column)
-        elements[(p->columns_reversed ? reversed(column, BITS) : column) * W + r] =
+        elements[(COLUMNS_REVERSED ? reversed(column, BITS) : column) * W + r] =
             load(from, (uint)(source.place + (begin + r) * source.width + column));
     }
   }
-  transform(tile, table, p->root_bits);
+  transform(tile, table);
   if (p->scaled) {
     const element scale = scale_of(table, p, p->low);
     for (uint i = 0; i < R * VECTORS; ++i) tile[i] = fe_mul(tile[i], fe_of(scale));
   }
   for (uint k = 0; k < R; ++k) {
     const uint row = reversed(k, BITS);
-    const ulong at = p->out_reversed ? (ulong)begin * R + row : (ulong)k * p->rows + begin, apart = p->out_reversed ? R : 1;
+    const ulong at = OUT_REVERSED ? (ulong)begin * R + row : (ulong)k * p->rows + begin, apart = OUT_REVERSED ? R : 1;
     for (uint r = 0; r < count; ++r) store(out, at + r * apart, elements[row * W + r]);
   }
 }
+#endif
 
 #else
 // Elements of a tile in local memory; a row is one longer, so that the elements of a column are in
@@ -294,8 +303,7 @@ PART uint transposed_cell(uint lane, uint j, bool is_reversed) {
 
 // Transforms the tile of which this work-item has the elements row_of(g, j, BITS) of its column.
 // It ends with elements row_of(g, j, LAST_BITS).
-PART void transform(fe* v, __local word* cells, const uint g, const uint column, __global const word* table,
-                    const uint root_bits) {
+PART void transform(fe* v, __local word* cells, const uint g, const uint column, __global const word* table) {
   UNROLL for (int left = BITS; left > 0; left -= EACH_BITS) {
     const uint bits = (uint)left;
     if (left < BITS) {
@@ -303,10 +311,12 @@ PART void transform(fe* v, __local word* cells, const uint g, const uint column,
       barrier(CLK_LOCAL_MEM_FENCE);
       UNROLL for (uint j = 0; j < EACH; ++j) v[j] = take(cells, cell_of(row_of(g, j, bits), column));
     }
-    levels(v, bits, first_of(g, bits), table, root_bits);
+    levels(v, bits, first_of(g, bits), table);
   }
 }
 
+
+#if !ROWS
 __kernel ONE_TILE void columns(__global const word* in, __global word* out, __global const word* table,
                                const Pass pass TO_PEERS) {
   const Pass* const p = &pass;
@@ -319,7 +329,7 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
   // Work-items beyond the share read its last column: loads without branches overlap.
   const uint last = p->width - 1;
   fe v[EACH];
-  if (p->in_reversed) {  // a column is contiguous
+#if IN_REVERSED  // a column is contiguous
     UNROLL for (uint j = 0; j < EACH; ++j) {
       const uint i = lane + j * GROUP;
       v[j] = load(in, place_in(p, reversed(i & (R - 1), BITS) * p->in_row + hi * p->in_hi, min(begin + (i >> BITS), last)));
@@ -327,10 +337,10 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
     UNROLL for (uint j = 0; j < EACH; ++j) put(cells, transposed_cell(lane, j, true), v[j]);
     barrier(CLK_LOCAL_MEM_FENCE);
     UNROLL for (uint j = 0; j < EACH; ++j) v[j] = take(cells, cell_of(row_of(g, j, BITS), in_tile));
-  } else {
-    UNROLL for (uint j = 0; j < EACH; ++j)
-        v[j] = load(in, place_in(p, row_of(g, j, BITS) * p->in_row + hi * p->in_hi, min(column, last)));
-  }
+#else
+  in += WORDS * place_in(p, g * p->in_row + hi * p->in_hi, min(column, last));
+  UNROLL for (uint j = 0; j < EACH; ++j, in += WORDS * ((ulong)(p->in_row << (BITS - EACH_BITS)) * p->in_width)) v[j] = load(in, 0);
+#endif
 #ifdef SHIFTED
   const uint step = p->in_row * p->in_width;  // of the exponent, from a row to the next
   fe shift = shift_of(table, p, g * step + hi * p->in_hi * p->in_width + column);
@@ -340,27 +350,45 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
     if (j + 1 < EACH) shift = fe_mul(shift, next);
   }
 #endif
-  transform(v, cells, g, in_tile, table, p->root_bits);
+  transform(v, cells, g, in_tile, table);
   if (column >= p->width) return;
   const uint k0 = reversed(g, BITS - EACH_BITS), apart = 1u << (BITS - EACH_BITS);
 #ifdef DIRECT
-  const uint number = number_of(p, column);
+  table += WORDS * (p->direct + (k0 << p->column_bits) + number_of(p, column));
 #else
   const uint exponent = exponent_of(p, hi, column);
   fe factor = power(table, p, p->low, exponent * k0);
   const fe ratio = power(table, p, p->low, exponent * apart);
 #endif
-  UNROLL for (uint m = 0; m < EACH; ++m) {
-    const uint k = k0 + m * apart;
-#ifdef DIRECT
-    const fe factor = load(table, p->direct + number * k);
+#if !PEERS && !OUT_REVERSED
+  out += WORDS * ((ulong)row_out(p, k0, hi) * p->width + column);
 #endif
-    FIND_PLACE(row_out(p, k, hi))
-    store(to, place + column, fe_mul(v[reversed(m, EACH_BITS)], factor));
+  UNROLL for (uint m = 0; m < EACH; ++m) {
+#ifdef DIRECT
+    const fe factor = load(table, 0);
+    table += WORDS * (apart << p->column_bits);
+#endif
+    const fe x = fe_mul(v[reversed(m, EACH_BITS)], factor);
+#if PEERS || OUT_REVERSED
+    FIND_PLACE(row_out(p, k0 + m * apart, hi))
+    store(to, place + column, x);
+#else
+    store(out, 0, x);
+    out += WORDS * ((ulong)(apart * p->out_row) * p->width);
+#endif
 #ifndef DIRECT
     if (m + 1 < EACH) factor = fe_mul(factor, ratio);
 #endif
   }
+}
+
+#else
+#define COLUMNS_EACH (GROUP < R ? R / GROUP : 1)  // of which a work-item loads elements
+PART Source source_of(const Sources* sources, uint owners, uint column) {
+  Source source = sources->at[0];
+  UNROLL for (uint s = 1; s < MOST_DEVICES; ++s)
+    if (s < owners && column >= sources->at[s - 1].end) source = sources->at[s];
+  return source;
 }
 
 __kernel ONE_TILE void rows(__global const word* here, __global const word* there, const Sources sources,
@@ -373,31 +401,34 @@ __kernel ONE_TILE void rows(__global const word* here, __global const word* ther
   out += (p->out_at + get_group_id(1) * p->out_step) * (ulong)p->n * WORDS;
   const uint last = p->rows - 1;
   fe v[EACH];
+  Source of_columns[COLUMNS_EACH];  // chosen once: it takes longer than a load
+  UNROLL for (uint j = 0; j < COLUMNS_EACH; ++j) of_columns[j] = source_of(&sources, p->owners, (lane + j * GROUP) & (R - 1));
   UNROLL for (uint j = 0; j < EACH; ++j) {
     const uint i = lane + j * GROUP, column = i & (R - 1);
-    Source source = sources.at[0];
-    UNROLL for (uint s = 1; s < MOST_DEVICES; ++s)
-      if (s < p->owners && column >= sources.at[s - 1].end) source = sources.at[s];
+    const Source source = of_columns[j % COLUMNS_EACH];
     v[j] = load(source.here ? here : there, (uint)(source.place + min(begin + (i >> BITS), last) * source.width + column));
   }
-  UNROLL for (uint j = 0; j < EACH; ++j) put(cells, transposed_cell(lane, j, p->columns_reversed), v[j]);
+  UNROLL for (uint j = 0; j < EACH; ++j) put(cells, transposed_cell(lane, j, COLUMNS_REVERSED), v[j]);
   barrier(CLK_LOCAL_MEM_FENCE);
   UNROLL for (uint j = 0; j < EACH; ++j) v[j] = take(cells, cell_of(row_of(g, j, BITS), in_tile));
-  transform(v, cells, g, in_tile, table, p->root_bits);
+  transform(v, cells, g, in_tile, table);
   if (p->scaled) {
     const element scale = scale_of(table, p, p->low);
     UNROLL for (uint j = 0; j < EACH; ++j) v[j] = fe_mul(v[j], scale);
   }
-  if (p->out_reversed) {
-    UNROLL for (uint j = 0; j < EACH; ++j) put(cells, cell_of(row_of(g, j, LAST_BITS), in_tile), v[j]);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    for (uint i = lane; i < R * W; i += GROUP) {
-      const uint at = i & (R - 1), r = i >> BITS;
-      if (begin + r < p->rows) store(out, (ulong)(begin + r) * R + at, take(cells, cell_of(at, r)));
-    }
-  } else if (row < p->rows) {
-    UNROLL for (uint j = 0; j < EACH; ++j)
-        store(out, (ulong)reversed(row_of(g, j, LAST_BITS), BITS) * p->rows + row, v[j]);
+#if OUT_REVERSED
+  UNROLL for (uint j = 0; j < EACH; ++j) put(cells, cell_of(row_of(g, j, LAST_BITS), in_tile), v[j]);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  for (uint i = lane; i < R * W; i += GROUP) {
+    const uint at = i & (R - 1), r = i >> BITS;
+    if (begin + r < p->rows) store(out, (ulong)(begin + r) * R + at, take(cells, cell_of(at, r)));
   }
+#else
+  if (row >= p->rows) return;
+  out += WORDS * ((ulong)reversed(g, BITS - EACH_BITS) * p->rows + row);
+  UNROLL for (uint m = 0; m < EACH; ++m, out += WORDS * ((ulong)p->rows << (BITS - EACH_BITS)))
+      store(out, 0, v[reversed(m, EACH_BITS)]);
+#endif
 }
+#endif
 #endif

@@ -39,18 +39,10 @@ typename F::Value shift_of(const Problem& problem, std::uint64_t coset) {
   return shift;
 }
 
-// Tells whether the second of two passes over columns takes its factors from the table, all powers
-// of their root, since a product of large elements costs more than a load.
-bool has_direct_factors(const Problem& problem) {
-  return problem.element() == 32 && problem.passes().size() == 3;
-}
-std::string direct_option(const Problem& problem) {
-  return has_direct_factors(problem) ? " -DDIRECT" : "";
-}
-
 // Returns the powers of the roots: of the first root in the table (half of them), small and large
 // ones of w, and 1/n in between. The small and large powers of each coset's shift follow, with what
-// all elements are multiplied by in between, and then direct factors.
+// all elements are multiplied by in between, and then, if there are two passes over columns, the
+// factors of the second one.
 template <class F>
 std::vector<std::byte> table_of(const Problem& problem, unsigned root_bits, unsigned low_bits) {
   using Value = typename F::Value;
@@ -75,9 +67,14 @@ std::vector<std::byte> table_of(const Problem& problem, unsigned root_bits, unsi
     append(power<F>(shift, Limbs{std::uint64_t{1} << low_bits, 0, 0, 0}),
            std::uint64_t{1} << (problem.bits - low_bits));
   }
-  if (has_direct_factors(problem)) {
-    const unsigned direct_bits = problem.bits - root_bits;
-    append(root_of_unity<F>(direct_bits, problem.inverse), std::uint64_t{1} << direct_bits);
+  if (problem.passes().size() == 3) {
+    const unsigned direct_bits = problem.bits - root_bits, column_bits = problem.column_bits();
+    const Value root = root_of_unity<F>(direct_bits, problem.inverse);
+    Value step = F::of(1);
+    for (std::uint64_t k = 0; k < std::uint64_t{1} << (direct_bits - column_bits); ++k) {
+      append(step, std::uint64_t{1} << column_bits);
+      step = F::multiply(step, root);
+    }
   }
   return table;
 }
@@ -124,14 +121,18 @@ std::vector<Variant> variants(const DeviceTraits& device) {
 Passes::Passes(const Problem& problem, DeviceResources& device, const Variant& variant,
                std::size_t targets)
     : problem_(problem), variant_(variant), bits_(problem.passes()) {
-  for (std::size_t i = 0; i + 1 < bits_.size(); ++i)
-    columns_.push_back(make("columns", bits_[i], device,
-                            (i == 0 && problem.cosets > 0 ? " -DSHIFTED" : "") +
-                                (i > 0 ? direct_option(problem) : "")));
-  if (targets > 0)
-    to_targets_ = make("columns", bits_[bits_.size() - 2], device,
-                       define("PEERS", targets) + (bits_.size() > 2 ? direct_option(problem) : ""));
-  rows_ = make("rows", bits_.back(), device);
+  const auto columns = [&](std::size_t i, const std::string& more) {
+    const bool first = i == 0, last = i + 2 == bits_.size();
+    return make("columns", bits_[i], device,
+                define("ROWS", 0) + define("IN_REVERSED", first && problem.order.in_reversed) +
+                    define("OUT_REVERSED", last && problem.order.out_reversed) +
+                    (first && problem.cosets > 0 ? " -DSHIFTED" : "") + (first ? "" : " -DDIRECT") +
+                    more);
+  };
+  for (std::size_t i = 0; i + 1 < bits_.size(); ++i) columns_.push_back(columns(i, ""));
+  if (targets > 0) to_targets_ = columns(bits_.size() - 2, define("PEERS", targets));
+  rows_ = make("rows", bits_.back(), device,
+               define("ROWS", 1) + define("OUT_REVERSED", problem.order.out_reversed));
   table_ = with_field(problem.field, [&](auto f) {
     return table_of<decltype(f)>(problem, bits_.front(), problem.bits / 2);
   });
@@ -158,12 +159,14 @@ Passes::Kernels Passes::make(const char* name, unsigned bits, DeviceResources& d
   Kernels kernels;
   kernels.width = width;
   kernels.group = variant_.tile == 0 ? 1 : (width << bits) >> each_bits;
-  kernels.kernel = device.kernel(
-      "ntt.cl", name,
-      field_options(problem_.field, device.traits()) + define("BITS", bits) +
-          define("WIDTH_BITS", static_cast<std::uint64_t>(std::countr_zero(width))) +
-          define("EACH_BITS", each_bits) + more + define("TILED", variant_.tile == 0) +
-          (variant_.tile == 0 && element == 4 ? define("LANES", width) : ""));
+  kernels.kernel =
+      device.kernel("ntt.cl", name,
+                    field_options(problem_.field, device.traits()) + define("BITS", bits) +
+                        define("WIDTH_BITS", static_cast<std::uint64_t>(std::countr_zero(width))) +
+                        define("EACH_BITS", each_bits) + more +
+                        define("TILED", variant_.tile == 0) + define("ROOT_BITS", bits_.front()) +
+                        define("COLUMNS_REVERSED", problem_.order.in_reversed) +
+                        (variant_.tile == 0 && element == 4 ? define("LANES", width) : ""));
   return kernels;
 }
 
@@ -179,11 +182,9 @@ Pass Passes::pass(const Transforms& transforms) const {
   pass.column_bits = problem_.column_bits();
   pass.in_at = u32(transforms.in);
   pass.out_at = u32(transforms.out);
-  pass.root_bits = bits_.front();
-  pass.low = 1u << (pass.root_bits - 1);
+  pass.low = 1u << (bits_.front() - 1);
   pass.low_bits = problem_.bits / 2;
   pass.high = pass.low + (1u << pass.low_bits) + 1;
-  pass.columns_reversed = problem_.order.in_reversed;
   pass.in_step = 1;
   pass.out_step = u32(transforms.out_step);
   pass.shift = u32(shifts_ + transforms.coset * shift_elements());
@@ -212,8 +213,6 @@ void Passes::columns(const Columns& share, bool in_is_whole, const Transforms& t
     pass.out_hi = 1;
     if (!last) pass.hi_exponent = n2;
     if (!first) pass.exponent_shift = bits_[0];
-    pass.in_reversed = first && problem_.order.in_reversed;
-    pass.out_reversed = last && problem_.order.out_reversed;
     if (!first) pass.in_at = u32(transforms.out);
     if (!first) pass.in_step = pass.out_step;
     if (last) pass.out_at = 0;
@@ -251,7 +250,6 @@ void Passes::rows(std::uint64_t rows, const Transforms& transforms, Buffer& here
   pass.in_at = 0;
   pass.rows = u32(rows);
   pass.owners = u32(owners);
-  pass.out_reversed = problem_.order.out_reversed;
   pass.scaled = problem_.inverse;
   const ValueBytes argument{std::as_bytes(std::span(&pass, 1))};
   stream.launch(

@@ -38,15 +38,12 @@ struct Pass {
   // Element k of a column is multiplied by w to the power of (block hi_exponent + column) k
   // 2^exponent_shift.
   std::uint32_t hi_exponent, exponent_shift;
-  // The table of roots: log2 of the order of the one whose powers come first; where small and large
-  // powers of w begin; log2 of the number of small ones, which 1/n follows; where the powers begin
-  // that are factors of the second pass.
-  std::uint32_t root_bits, low, high, low_bits, direct;
-  // Rows of the share; devices that computed columns.
-  std::uint32_t rows, owners;
-  // Whether this pass reads input in reversed order, whether columns are in reversed order, whether
-  // it writes rows, or elements of rows, in reversed order; whether it multiplies by 1/n.
-  std::uint32_t in_reversed, columns_reversed, out_reversed, scaled;
+  // The table of roots, after the powers of the first one: where small and large powers of w begin;
+  // log2 of the number of small ones, which 1/n follows; where the factors of the second of two
+  // passes over columns begin, by element of a column and number of the column.
+  std::uint32_t low, high, low_bits, direct;
+  // Rows of the share; devices that computed columns; whether `rows` multiplies by 1/n.
+  std::uint32_t rows, owners, scaled;
 };
 
 inline constexpr std::size_t most_devices = 8;  // that share a transform
