@@ -13,7 +13,8 @@
 // PEERS: number of devices, up to 8, into whose memory `columns` stores their rows, 0: one; SHIFTED:
 // `columns` first multiplies element i of the transform by power i of a coset's shift; DIRECT: the
 // table has each factor of `columns`; ROWS (0, 1): which kernel this is; ROOT_BITS: log2 of the order
-// of the root whose powers come first in the table; IN_REVERSED, COLUMNS_REVERSED, OUT_REVERSED (0,
+// of the root whose powers come first in the table; ROOT_SHIFT: the root of order 16 is 2 to this
+// power (Goldilocks, where 2 has order 192); IN_REVERSED, COLUMNS_REVERSED, OUT_REVERSED (0,
 // 1): whether the kernel reads its input in reversed order, whether columns are in reversed order,
 // whether it writes rows, or elements of rows, in reversed order.
 #ifndef PEERS
@@ -60,6 +61,17 @@ PART uint reversed(uint x, uint bits) {
   return bits == 0 ? 0 : x >> (32 - bits);
 }
 
+// A work-item of a GPU loads as many words at once as one instruction can.
+#if TILED || WORD == 32 || EACH_BITS < 2
+#define PACKED 0
+#elif WORD == 8
+#define PACKED 2
+typedef ulong2 pack;
+#else
+#define PACKED 4
+typedef uint4 pack;
+#endif
+
 #if WORD == 32
 typedef fe element;
 PART element load(__global const word* from, ulong at) { return fp_load(from + 2 * at); }
@@ -73,24 +85,43 @@ PART void store(__global word* to, ulong at, element x) { to[at] = x; }
 PART fe zero(void) { return fe_of(0); }
 #endif
 
-// Computes the levels of blocks of 2^`bits` elements and smaller ones, as many as fit into the
-// EACH elements of a work-item, of which the first is number `i` of its block.
-PART void levels(fe* v, const uint bits, const uint i, __global const word* table) {
-  const uint count = bits < EACH_BITS ? bits : EACH_BITS, spread = bits - count;
+// Returns (x - y) r^exponent, where r is the root of order 2^order_bits, at most 2^EACH_BITS.
+PART fe times_root(fe x, fe y, uint exponent, uint order_bits, __global const word* table) {
+#ifdef ROOT_SHIFT
+  const uint shift = ROOT_SHIFT * (exponent << (4 - order_bits)) % 192;  // 2^96 = -1
+  return fe_shifted(shift < 96 ? fe_sub(x, y) : fe_sub(y, x), shift % 96);
+#else
+  return fe_mul(fe_sub_for_mul(x, y), fe_of(load(table, exponent << (ROOT_BITS - order_bits))));
+#endif
+}
+
+// Transforms blocks of 2^count elements. Unless it `reduces`, all but the first one may only be
+// multiplied afterwards.
+PART void blocks(fe* v, const uint count, const bool reduces, __global const word* table) {
   UNROLL for (uint t = 0; t < count; ++t) {
-    const uint apart = 1u << (count - 1 - t), shift = ROOT_BITS - (bits - t);
-    __global const word* const roots = table + WORDS * (i << shift);
+    const uint apart = 1u << (count - 1 - t);
+    const bool raw = !reduces && t + 1 == count;
     UNROLL for (uint j = 0; j < EACH / 2; ++j) {
       const uint low = j & (apart - 1), a = ((j ^ low) << 1) | low, b = a + apart;
       const fe x = v[a], y = v[b];
-      v[a] = fe_add(x, y);
-      if (spread == 0 && low == 0) {  // the root is 1
-        v[b] = fe_sub(x, y);
-      } else {
-        v[b] = fe_mul(fe_sub_for_mul(x, y), fe_of(load(roots, low << spread << shift)));
-      }
+      v[a] = raw && a > 0 ? fe_add_for_mul(x, y) : fe_add(x, y);
+      v[b] = low > 0 ? times_root(x, y, low, count - t, table) : raw ? fe_sub_for_mul(x, y) : fe_sub(x, y);
     }
   }
+}
+
+// Computes as many levels of blocks of 2^bits elements as fit into the EACH elements of a work-item, of which the first is
+// number `i` of its block: blocks of EACH elements, then factors, which follow the powers of the root in the table.
+PART void levels(fe* v, const uint bits, const uint i, __global const word* table) {
+  blocks(v, EACH_BITS, false, table);
+  table += WORDS * ((1 << ROOT_BITS) + (i << (ROOT_BITS - bits + EACH_BITS)));
+#if PACKED
+  word factors[EACH];
+  UNROLL for (uint j = 0; j < EACH / PACKED; ++j)((pack*)factors)[j] = ((__global const pack*)table)[j];
+  UNROLL for (uint j = 1; j < EACH; ++j) v[j] = fe_mul(v[j], factors[j]);
+#else
+  UNROLL for (uint j = 1; j < EACH; ++j) v[j] = fe_mul(v[j], fe_of(load(table, j)));
+#endif
 }
 
 // Returns the row of the tile that is element j of part g, when blocks have 2^`bits` elements.
@@ -188,7 +219,7 @@ PART void transform(fe* tile, __global const word* table) {
         if (bits > EACH_BITS) {
           levels(v, bits, i, table);
         } else {
-          levels(v, LAST_BITS, i, table);
+          blocks(v, LAST_BITS, true, table);
         }
         for (uint j = 0; j < EACH; ++j) tile[row_of(g, j, bits) * VECTORS + c] = v[j];
       }
@@ -302,8 +333,8 @@ PART uint transposed_cell(uint lane, uint j, bool is_reversed) {
 }
 
 // Transforms the tile of which this work-item has the elements row_of(g, j, BITS) of its column.
-// It ends with elements row_of(g, j, LAST_BITS).
-PART void transform(fe* v, __local word* cells, const uint g, const uint column, __global const word* table) {
+// It ends with elements row_of(g, j, LAST_BITS). `reduces`: as in blocks().
+PART void transform(fe* v, __local word* cells, const uint g, const uint column, const bool reduces, __global const word* table) {
   UNROLL for (int left = BITS; left > 0; left -= EACH_BITS) {
     const uint bits = (uint)left;
     if (left < BITS) {
@@ -311,7 +342,11 @@ PART void transform(fe* v, __local word* cells, const uint g, const uint column,
       barrier(CLK_LOCAL_MEM_FENCE);
       UNROLL for (uint j = 0; j < EACH; ++j) v[j] = take(cells, cell_of(row_of(g, j, bits), column));
     }
-    levels(v, bits, first_of(g, bits), table);
+    if (bits > EACH_BITS) {
+      levels(v, bits, first_of(g, bits), table);
+    } else {
+      blocks(v, LAST_BITS, reduces, table);
+    }
   }
 }
 
@@ -350,7 +385,7 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
     if (j + 1 < EACH) shift = fe_mul(shift, next);
   }
 #endif
-  transform(v, cells, g, in_tile, table);
+  transform(v, cells, g, in_tile, false, table);
   if (column >= p->width) return;
   const uint k0 = reversed(g, BITS - EACH_BITS), apart = 1u << (BITS - EACH_BITS);
 #ifdef DIRECT
@@ -411,7 +446,7 @@ __kernel ONE_TILE void rows(__global const word* here, __global const word* ther
   UNROLL for (uint j = 0; j < EACH; ++j) put(cells, transposed_cell(lane, j, COLUMNS_REVERSED), v[j]);
   barrier(CLK_LOCAL_MEM_FENCE);
   UNROLL for (uint j = 0; j < EACH; ++j) v[j] = take(cells, cell_of(row_of(g, j, BITS), in_tile));
-  transform(v, cells, g, in_tile, table);
+  transform(v, cells, g, in_tile, true, table);
   if (p->scaled) {
     const element scale = scale_of(table, p, p->low);
     UNROLL for (uint j = 0; j < EACH; ++j) v[j] = fe_mul(v[j], scale);

@@ -48,7 +48,8 @@ PART fe fe_sub(fe a, fe b) {
   const fe difference = a - b;
   return min(difference, difference + fe_of(P));
 }
-// Returns a - b for fe_mul, which takes sums that are not reduced.
+// Return a + b and a - b for fe_mul, which takes sums that are not reduced.
+PART fe fe_add_for_mul(fe a, fe b) { return a + b; }
 PART fe fe_sub_for_mul(fe a, fe b) { return a - b + fe_of(P); }
 
 #elif WORD == 8
@@ -78,36 +79,49 @@ PART fe fe_sub(fe a, fe b) {
 }
 #endif
 PART fe fe_add(fe a, fe b) { return fe_sub(a, MODULUS_64 - b); }
+PART fe fe_add_for_mul(fe a, fe b) { return fe_add(a, b); }
 PART fe fe_sub_for_mul(fe a, fe b) { return fe_sub(a, b); }
-// Takes any 64-bit numbers: with the product's 32-bit words h1 h0 in its upper half, it is the
+// Returns a number of 128 bits modulo p: with the 32-bit words h1 h0 in its upper half, it is the
 // lower half - h1 + h0 (2^32 - 1).
 #ifdef NTT_PTX
 // Adds t 2^64 = t (2^32 - 1) to the words l0 - h0 - h1 and l1 + h0, where t is the carry above them.
-PART fe fe_mul(fe a, fe w) {
-  const ulong a0 = a & EPSILON, a1 = a >> 32, w0 = w & EPSILON, w1 = w >> 32;
-  const ulong p00 = a0 * w0, p01 = a0 * w1 + (p00 >> 32), p10 = a1 * w0 + (p01 & EPSILON);
-  const ulong high = a1 * w1 + (p01 >> 32) + (p10 >> 32);
+PART fe fe_folded(ulong low, ulong high) {
   fe r;
   asm("{.reg .u32 h0, h1, l0, l1, s0, s1, t, u0, u1, c; .reg .s32 st; .reg .u64 l; .reg .pred p;"
-          "mov.b64 {h0, h1}, %3;"
+          "mov.b64 {h0, h1}, %2; mov.b64 {l0, l1}, %1;"
           "add.cc.u32 s0, h0, h1; addc.u32 s1, 0, 0;"
-          "sub.cc.u32 l0, %1, s0; subc.cc.u32 l1, %2, s1; subc.u32 t, 0, 0;"
+          "sub.cc.u32 l0, l0, s0; subc.cc.u32 l1, l1, s1; subc.u32 t, 0, 0;"
           "add.cc.u32 l1, l1, h0; addc.u32 t, t, 0;"
           "mov.b64 l, {l0, l1}; mad.wide.s32 l, t, -1, l; mov.b64 {l0, l1}, l; add.u32 l1, l1, t;"
           "add.cc.u32 u0, l0, 0xffffffff; addc.cc.u32 u1, l1, 0; addc.u32 c, 0, 0;"
           "setp.ne.u32 p, c, 0; selp.u32 l0, u0, l0, p; selp.u32 l1, u1, l1, p;"
           "mov.b64 %0, {l0, l1};}"
-          : "=l"(r) : "r"((uint)p00), "r"((uint)p10), "l"(high));
+          : "=l"(r) : "l"(low), "l"(high));
   return r;
 }
-#else
+// Takes any 64-bit numbers.
 PART fe fe_mul(fe a, fe w) {
-  const ulong low = a * w, high = mul_hi(a, w), h1 = high >> 32, h0 = high & EPSILON;
+  const ulong a0 = a & EPSILON, a1 = a >> 32, w0 = w & EPSILON, w1 = w >> 32;
+  const ulong p00 = a0 * w0, p01 = a0 * w1 + (p00 >> 32), p10 = a1 * w0 + (p01 & EPSILON);
+  return fe_folded(p10 << 32 | (p00 & EPSILON), a1 * w1 + (p01 >> 32) + (p10 >> 32));
+}
+#else
+PART fe fe_folded(ulong low, ulong high) {
+  const ulong h1 = high >> 32, h0 = high & EPSILON;
   const ulong rest = low - h1, kept = low < h1 ? rest - EPSILON : rest;
   const ulong sum = kept + ((h0 << 32) - h0), folded = sum < kept ? sum + EPSILON : sum;
   return min(folded, folded + EPSILON);  // the sum wraps around if `folded` is p or more
 }
+PART fe fe_mul(fe a, fe w) { return fe_folded(a * w, mul_hi(a, w)); }
 #endif
+// Returns a 2^shift, for shifts below 96 that are known at compile time: 2^128 = -2^32.
+PART fe fe_shifted(fe a, uint shift) {
+  const uint by = shift % 32;
+  const ulong low = a << by, top = by == 0 ? 0 : a >> (64 - by);  // 96 bits
+  if (shift < 32) return fe_folded(low, top);
+  if (shift < 64) return fe_folded(low << 32, top << 32 | low >> 32);
+  return fe_folded(MODULUS_64 - (top << 32), low);
+}
 
 #else
 typedef uint4 word;
@@ -133,6 +147,7 @@ PART fe fe_sub(fe a, fe b) {
   add_limbs(a.v, b.v);
   return a;
 }
+PART fe fe_add_for_mul(fe a, fe b) { return fe_add(a, b); }
 PART fe fe_sub_for_mul(fe a, fe b) { return fe_sub(a, b); }
 // The factor comes first: running sums then stay below 2p.
 #ifdef ROLLED

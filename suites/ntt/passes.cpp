@@ -39,12 +39,14 @@ typename F::Value shift_of(const Problem& problem, std::uint64_t coset) {
   return shift;
 }
 
-// Returns the powers of the roots: of the first root in the table (half of them), small and large
-// ones of w, and 1/n in between. The small and large powers of each coset's shift follow, with what
-// all elements are multiplied by in between, and then, if there are two passes over columns, the
-// factors of the second one.
+// Returns the powers of the first root r, and its powers by which 2^each_bits elements are
+// multiplied after their blocks: element j of row i is r^(i j'), with j' = j with its bits
+// reversed. Then small and large powers of w, and 1/n in between; the small and large powers of
+// each coset's shift, with what all elements are multiplied by in between; and, if there are two
+// passes over columns, the factors of the second one.
 template <class F>
-std::vector<std::byte> table_of(const Problem& problem, unsigned root_bits, unsigned low_bits) {
+std::vector<std::byte> table_of(const Problem& problem, unsigned root_bits, unsigned low_bits,
+                                unsigned each_bits) {
   using Value = typename F::Value;
   std::vector<std::byte> table;
   const auto append = [&](Value step, std::uint64_t count, Value x = F::of(1)) {
@@ -55,7 +57,16 @@ std::vector<std::byte> table_of(const Problem& problem, unsigned root_bits, unsi
       x = F::multiply(x, step);
     }
   };
-  append(root_of_unity<F>(root_bits, problem.inverse), std::uint64_t{1} << (root_bits - 1));
+  append(root_of_unity<F>(root_bits, problem.inverse), std::uint64_t{1} << root_bits);
+  for (std::uint64_t i = 0; i < std::uint64_t{1} << root_bits; ++i) {
+    const std::uint64_t row = i >> each_bits;
+    std::uint64_t exponent = 0;
+    for (unsigned bit = 0; bit < each_bits; ++bit)
+      exponent += (i >> bit & 1) * row << (each_bits - 1 - bit);
+    const std::byte* const at = table.data() + exponent * F::bytes;
+    const std::vector<std::byte> power(at, at + F::bytes);
+    table.insert(table.end(), power.begin(), power.end());
+  }
   append(root_of_unity<F>(problem.bits, problem.inverse), std::uint64_t{1} << low_bits);
   append(F::of(1), 1, inverse_of_power_of_two<F>(problem.bits));
   append(root_of_unity<F>(problem.bits - low_bits, problem.inverse),
@@ -77,6 +88,15 @@ std::vector<std::byte> table_of(const Problem& problem, unsigned root_bits, unsi
     }
   }
   return table;
+}
+
+// Returns the power of 2 that is Goldilocks' root of order 16.
+unsigned root_shift(bool inverse) {
+  const auto root = root_of_unity<Goldilocks>(4, inverse);
+  unsigned shift = 0;
+  for (auto power = Goldilocks::of(1); power != root; ++shift)
+    power = Goldilocks::add(power, power);
+  return shift;
 }
 
 }  // namespace
@@ -134,15 +154,21 @@ Passes::Passes(const Problem& problem, DeviceResources& device, const Variant& v
   rows_ = make("rows", bits_.back(), device,
                define("ROWS", 1) + define("OUT_REVERSED", problem.order.out_reversed));
   table_ = with_field(problem.field, [&](auto f) {
-    return table_of<decltype(f)>(problem, bits_.front(), problem.bits / 2);
+    return table_of<decltype(f)>(problem, bits_.front(), problem.bits / 2, each_bits());
   });
-  shifts_ = (std::uint64_t{1} << (bits_.front() - 1)) + shift_elements();
+  shifts_ = (std::uint64_t{2} << bits_.front()) + shift_elements();
   on_device_ = device.allocate(table_.size());
 }
 
 std::uint64_t Passes::shift_elements() const {
   const unsigned low_bits = problem_.bits / 2;
   return (std::uint64_t{1} << low_bits) + 1 + (std::uint64_t{1} << (problem_.bits - low_bits));
+}
+
+unsigned Passes::each_bits() const {
+  const Bytes element = problem_.element();
+  // PoCL makes vectors of a row of 8-byte elements only if a work-item has two in registers.
+  return variant_.tile == 0 ? (element == 8 ? 1 : 2) : element == 32 ? 2 : 4;
 }
 
 Passes::Kernels Passes::make(const char* name, unsigned bits, DeviceResources& device,
@@ -153,20 +179,20 @@ Passes::Kernels Passes::make(const char* name, unsigned bits, DeviceResources& d
   const std::uint64_t width =
       std::min({variant_.tile == 0 ? 64 / element : std::min(fitting, std::uint64_t{16}),
                 std::uint64_t{1} << problem_.column_bits()});
-  // PoCL makes vectors of a row of 8-byte elements only if a work-item has two in registers.
-  const unsigned cpu_bits = element == 8 ? 1 : 2, gpu_bits = element == 32 ? 2 : 4;
-  const unsigned each_bits = std::min(bits, variant_.tile == 0 ? cpu_bits : gpu_bits);
+  const unsigned each_bits = std::min(bits, this->each_bits());
   Kernels kernels;
   kernels.width = width;
   kernels.group = variant_.tile == 0 ? 1 : (width << bits) >> each_bits;
-  kernels.kernel =
-      device.kernel("ntt.cl", name,
-                    field_options(problem_.field, device.traits()) + define("BITS", bits) +
-                        define("WIDTH_BITS", static_cast<std::uint64_t>(std::countr_zero(width))) +
-                        define("EACH_BITS", each_bits) + more +
-                        define("TILED", variant_.tile == 0) + define("ROOT_BITS", bits_.front()) +
-                        define("COLUMNS_REVERSED", problem_.order.in_reversed) +
-                        (variant_.tile == 0 && element == 4 ? define("LANES", width) : ""));
+  kernels.kernel = device.kernel(
+      "ntt.cl", name,
+      field_options(problem_.field, device.traits()) + define("BITS", bits) +
+          define("WIDTH_BITS", static_cast<std::uint64_t>(std::countr_zero(width))) +
+          define("EACH_BITS", each_bits) + more + define("TILED", variant_.tile == 0) +
+          define("ROOT_BITS", bits_.front()) +
+          define("COLUMNS_REVERSED", problem_.order.in_reversed) +
+          (problem_.field == Field::goldilocks ? define("ROOT_SHIFT", root_shift(problem_.inverse))
+                                               : "") +
+          (variant_.tile == 0 && element == 4 ? define("LANES", width) : ""));
   return kernels;
 }
 
@@ -182,7 +208,7 @@ Pass Passes::pass(const Transforms& transforms) const {
   pass.column_bits = problem_.column_bits();
   pass.in_at = u32(transforms.in);
   pass.out_at = u32(transforms.out);
-  pass.low = 1u << (bits_.front() - 1);
+  pass.low = 2u << bits_.front();
   pass.low_bits = problem_.bits / 2;
   pass.high = pass.low + (1u << pass.low_bits) + 1;
   pass.in_step = 1;

@@ -107,6 +107,7 @@ class Passes {
   Kernels make(const char* name, unsigned bits, DeviceResources& device,
                const std::string& more = {}) const;
   std::uint64_t shift_elements() const;  // of the table, for one coset
+  unsigned each_bits() const;            // log2 of the elements that a work-item has in registers
   // Returns a pass with what all passes have in common.
   Pass pass(const Transforms& transforms) const;
 
