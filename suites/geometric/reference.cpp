@@ -1,6 +1,7 @@
 #include "suites/geometric/reference.hpp"
 
 #include <algorithm>
+#include <array>
 #include <bit>
 #include <cmath>
 #include <limits>
@@ -37,10 +38,15 @@ bool counts(Operation operation, unsigned left, unsigned right) {
   return operation != Operation::inner || common == std::min(l, r);
 }
 
+// Neighbouring multivectors are checked at once, so that vector instructions can be used.
+constexpr std::size_t lanes = 8;
 template <class Wide>
-struct Multivector {
-  explicit Multivector(std::size_t components) : value(components), magnitude(components) {}
-  std::vector<Wide> value, magnitude;  // by component: the sum, and the sum of magnitudes
+using Lanes = std::array<Wide, lanes>;
+
+template <class Wide>
+struct Multivectors {
+  explicit Multivectors(std::size_t components) : value(components), magnitude(components) {}
+  std::vector<Lanes<Wide>> value, magnitude;  // by component: the sum, and the sum of magnitudes
 };
 
 template <class Real, class Wide>
@@ -53,10 +59,12 @@ class Check {
         a_(at(a)),
         b_(at(b)),
         c_(at(c)),
-        signs_(std::size_t{n_} * n_) {
+        products_(n_) {
     for (unsigned i = 0; i < n_; ++i) {
-      for (unsigned j = 0; j < n_; ++j)
-        signs_[i * n_ + j] = counts(problem.operation, i, j) ? sign_of(problem.signature, i, j) : 0;
+      for (unsigned j = 0; j < n_; ++j) {
+        const int sign = counts(problem.operation, i, j) ? sign_of(problem.signature, i, j) : 0;
+        if (sign != 0) products_[i ^ j].push_back({i, j, static_cast<Wide>(sign)});
+      }
     }
   }
 
@@ -64,18 +72,20 @@ class Check {
   struct Scratch {
     explicit Scratch(std::size_t components)
         : left(components), right(components), product(components), expected(components) {}
-    Multivector<Wide> left, right, product, expected;
+    Multivectors<Wide> left, right, product, expected;
   };
   Scratch scratch() const { return Scratch(n_); }
 
-  std::string what_is_wrong(std::uint64_t which, Scratch& scratch) const {
+  // Checks multivectors first .. first + lanes - 1, as far as there are so many.
+  std::string what_is_wrong(std::uint64_t first, Scratch& scratch) const {
     auto& [left, right, once, expected] = scratch;
-    take(a_, which, false, left);
-    take(b_, which, false, right);
+    const std::size_t count = std::min<std::uint64_t>(lanes, problem_.count - first);
+    take(a_, first, count, false, left);
+    take(b_, first, count, false, right);
     const bool sandwich = problem_.operation == Operation::sandwich;
     multiply(left, right, sandwich ? once : expected);
     if (sandwich) {
-      take(a_, which, true, right);
+      take(a_, first, count, true, right);
       multiply(once, right, expected);
     }
     // A chain has n roundings; the sandwich is a product of products and has two chains.
@@ -83,64 +93,81 @@ class Check {
         static_cast<Wide>((sandwich ? 2 : 1) * (n_ + 1)) * std::numeric_limits<Real>::epsilon() / 2;
     // Devices may take results below the smallest normal number for 0.
     const Wide smallest = static_cast<Wide>(std::numeric_limits<Real>::min()) * (2 * n_);
-    for (unsigned k = 0; k < n_; ++k) {
-      const Real got = c_[which * n_ + k];
-      const Wide error = std::abs(static_cast<Wide>(got) - expected.value[k]);
-      if (error <= allowed * expected.magnitude[k] + smallest) continue;
-      return "component " + std::to_string(k) + " of multivector " + std::to_string(which) +
-             " is " + number_text(got) + ", the reference says " +
-             number_text(static_cast<Real>(expected.value[k]));
+    for (std::size_t lane = 0; lane < count; ++lane) {
+      for (unsigned k = 0; k < n_; ++k) {
+        const Real got = c_[(first + lane) * n_ + k];
+        const Wide error = std::abs(static_cast<Wide>(got) - expected.value[k][lane]);
+        if (error <= allowed * expected.magnitude[k][lane] + smallest) continue;
+        return "component " + std::to_string(k) + " of multivector " +
+               std::to_string(first + lane) + " is " + number_text(got) + ", the reference says " +
+               number_text(static_cast<Real>(expected.value[k][lane]));
+      }
     }
     return "";
   }
 
  private:
+  // Component `left` times component `right`, with this sign.
+  struct Product {
+    unsigned left, right;
+    Wide sign;
+  };
+
   static const Real* at(std::span<const std::byte> bytes) {
     return reinterpret_cast<const Real*>(bytes.data());
   }
 
-  void take(const Real* from, std::uint64_t which, bool reverse, Multivector<Wide>& to) const {
+  // Lanes from `count` on are left as they are.
+  void take(const Real* from, std::uint64_t first, std::size_t count, bool reverse,
+            Multivectors<Wide>& to) const {
     for (unsigned i = 0; i < n_; ++i) {
       const int g = std::popcount(i);
-      const Wide x = from[which * n_ + i];
-      to.value[i] = reverse && g * (g - 1) / 2 % 2 == 1 ? -x : x;
-      to.magnitude[i] = std::abs(x);
+      const Wide sign = reverse && g * (g - 1) / 2 % 2 == 1 ? -1 : 1;
+      for (std::size_t lane = 0; lane < count; ++lane) {
+        const Wide x = from[(first + lane) * n_ + i];
+        to.value[i][lane] = sign * x;
+        to.magnitude[i][lane] = std::abs(x);
+      }
     }
   }
 
-  void multiply(const Multivector<Wide>& left, const Multivector<Wide>& right,
-                Multivector<Wide>& to) const {
-    std::fill(to.value.begin(), to.value.end(), Wide{0});
-    std::fill(to.magnitude.begin(), to.magnitude.end(), Wide{0});
-    for (unsigned i = 0; i < n_; ++i) {
-      for (unsigned j = 0; j < n_; ++j) {
-        const int sign = signs_[i * n_ + j];
-        if (sign == 0) continue;
-        to.value[i ^ j] += static_cast<Wide>(sign) * left.value[i] * right.value[j];
-        to.magnitude[i ^ j] += left.magnitude[i] * right.magnitude[j];
+  void multiply(const Multivectors<Wide>& left, const Multivectors<Wide>& right,
+                Multivectors<Wide>& to) const {
+    for (unsigned k = 0; k < n_; ++k) {
+      Lanes<Wide> value{}, magnitude{};
+      for (const Product& each : products_[k]) {
+        const Lanes<Wide>&x = left.value[each.left], &y = right.value[each.right],
+              &of_x = left.magnitude[each.left], &of_y = right.magnitude[each.right];
+        for (std::size_t lane = 0; lane < lanes; ++lane) {
+          value[lane] += each.sign * x[lane] * y[lane];
+          magnitude[lane] += of_x[lane] * of_y[lane];
+        }
       }
+      to.value[k] = value;
+      to.magnitude[k] = magnitude;
     }
   }
 
   const Problem& problem_;
   unsigned n_;
   const Real *a_, *b_, *c_;
-  std::vector<int> signs_;
+  std::vector<std::vector<Product>> products_;  // by the component that they add up to
 };
 
+// `firsts`: the multivectors that lanes begin with; empty: all are checked.
 template <class Real, class Wide>
 std::string first_wrong(const Problem& problem, std::span<const std::byte> a,
                         std::span<const std::byte> b, std::span<const std::byte> c,
-                        const std::vector<std::uint64_t>& which, unsigned threads) {
-  const std::uint64_t count = which.empty() ? problem.count : which.size();
+                        const std::vector<std::uint64_t>& firsts, unsigned threads) {
+  const std::uint64_t count = firsts.empty() ? ceil_div(problem.count, lanes) : firsts.size();
   const Check<Real, Wide> check(problem, a, b, c);
-  constexpr std::uint64_t at_once = 256;
+  constexpr std::uint64_t at_once = 64;
   std::vector<std::string> messages(ceil_div(count, at_once));
   parallel_for(messages.size(), threads, [&](std::uint64_t part) {
     auto scratch = check.scratch();
     for (std::uint64_t i = part * at_once;
          i < std::min(count, (part + 1) * at_once) && messages[part].empty(); ++i)
-      messages[part] = check.what_is_wrong(which.empty() ? i : which[i], scratch);
+      messages[part] = check.what_is_wrong(firsts.empty() ? i * lanes : firsts[i], scratch);
   });
   const auto wrong = std::find_if(messages.begin(), messages.end(),
                                   [](const std::string& message) { return !message.empty(); });
@@ -152,19 +179,20 @@ std::string first_wrong(const Problem& problem, std::span<const std::byte> a,
 Finding check(const Problem& problem, std::span<const std::byte> a, std::span<const std::byte> b,
               std::span<const std::byte> c, bool whole, std::uint64_t seed, unsigned threads) {
   if (problem.count == 0) return {"nothing to multiply", ""};
-  const double n = problem.signature.components(), seconds_each = 1e-7 + 3e-9 * n * n;
+  const double n = problem.signature.components(),
+               seconds_each = (problem.wide ? 4 : 1) * (2e-8 + 1e-9 * n * n);
   const auto most = static_cast<std::uint64_t>((whole ? 1.0 : 0.2) * threads / seconds_each);
-  std::vector<std::uint64_t> which;  // empty: all
+  std::vector<std::uint64_t> firsts;  // empty: all
   if (problem.count > most) {
     std::mt19937_64 random(seed);
-    which = {0, problem.count - 1};
-    while (which.size() < most) which.push_back(random() % problem.count);
+    firsts = {0, problem.count - lanes};
+    while (firsts.size() < most / lanes) firsts.push_back(random() % (problem.count - lanes + 1));
   }
-  return {(which.empty() ? std::string("all") : std::to_string(which.size())) +
+  return {(firsts.empty() ? std::string("all") : std::to_string(firsts.size() * lanes)) +
               " multivectors in " + (problem.wide ? "80-bit floats" : "float64") +
               ", blades multiplied by bit arithmetic",
-          problem.wide ? first_wrong<double, long double>(problem, a, b, c, which, threads)
-                       : first_wrong<float, double>(problem, a, b, c, which, threads)};
+          problem.wide ? first_wrong<double, long double>(problem, a, b, c, firsts, threads)
+                       : first_wrong<float, double>(problem, a, b, c, firsts, threads)};
 }
 
 }  // namespace mgpu::geometric
