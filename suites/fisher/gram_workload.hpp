@@ -8,6 +8,7 @@
 
 #include "lib/workload/thread_team.hpp"
 #include "suites/common/block_tree.hpp"
+#include "suites/common/passed_verdicts.hpp"
 #include "suites/fisher/column_scale.hpp"
 #include "suites/fisher/demand.hpp"
 #include "suites/fisher/gram_exchange.hpp"
@@ -79,6 +80,7 @@ class GramWorkload : public Workload, public PeerExchange {
   std::vector<double> merged_;
   std::span<const double> result_;  // merged_, or the only partial
   ThreadTeam merging_;
+  PassedVerdicts passed_;
 };
 
 }  // namespace mgpu::fisher

@@ -79,11 +79,15 @@ double PointsWorkload::element(std::uint64_t point, std::uint64_t place) const {
 Verdict PointsWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};
   if (const auto missing = arrivals_.look("parts of the matrices")) return *missing;
+  return passed_.of(level, seed, digest(),
+                    [&] { return compare(level == VerifyLevel::full, seed); });
+}
+
+Verdict PointsWorkload::compare(bool full, std::uint64_t seed) {
   const PointsReference reference(problem_, data_.input());
   const double budget = 0.1 * host_threads_ / reference.seconds_a_point();
   const std::uint64_t in_sample =
       std::min(problem_.points, static_cast<std::uint64_t>(std::clamp(budget, 64.0, 1e9)));
-  const bool full = level == VerifyLevel::full;
   const std::uint64_t count = full ? problem_.points : in_sample;
   const HostWork work{
       "matrices", problem_.points,

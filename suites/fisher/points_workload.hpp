@@ -3,6 +3,7 @@
 #pragma once
 
 #include "suites/common/arrivals.hpp"
+#include "suites/common/passed_verdicts.hpp"
 #include "suites/fisher/demand.hpp"
 #include "suites/fisher/host_data.hpp"
 
@@ -38,6 +39,8 @@ class PointsWorkload : public Workload {
 
  private:
   double element(std::uint64_t point, std::uint64_t place) const;
+  // Compares the matrices, or some of them, with the reference.
+  Verdict compare(bool full, std::uint64_t seed);
 
   Problem problem_;
   unsigned host_threads_;
@@ -45,6 +48,7 @@ class PointsWorkload : public Workload {
   Shape shape_;
   std::string refused_;  // why the precision cannot hold the matrices; empty if it can
   Arrivals arrivals_;
+  PassedVerdicts passed_;
 };
 
 }  // namespace mgpu::fisher

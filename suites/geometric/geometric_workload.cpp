@@ -154,10 +154,12 @@ Verdict GeometricWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   using Status = Verdict::Status;
   if (level == VerifyLevel::off) return {};
   if (const auto missing = arrivals_.look("parts of the products")) return *missing;
-  const Finding finding = check(problem_, operand(0), operand(1), result(),
-                                level == VerifyLevel::full, seed, host_threads_);
-  return {finding.message.empty() ? Status::passed : Status::failed, finding.method,
-          finding.message};
+  return passed_.of(level, seed, digest(), [&] {
+    const Finding finding = check(problem_, operand(0), operand(1), result(),
+                                  level == VerifyLevel::full, seed, host_threads_);
+    return Verdict{finding.message.empty() ? Status::passed : Status::failed, finding.method,
+                   finding.message};
+  });
 }
 
 void GeometricWorkload::write_result(const std::filesystem::path& file) const {

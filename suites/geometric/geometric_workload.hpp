@@ -5,6 +5,7 @@
 
 #include "lib/workload/pages.hpp"
 #include "suites/common/arrivals.hpp"
+#include "suites/common/passed_verdicts.hpp"
 #include "suites/geometric/kernel_text.hpp"
 #include "suites/geometric/problem.hpp"
 
@@ -55,6 +56,7 @@ class GeometricWorkload final : public Workload, public Tunable {
   unsigned host_threads_;
   Pages pages_;
   Arrivals arrivals_;
+  PassedVerdicts passed_;
 };
 
 }  // namespace mgpu::geometric

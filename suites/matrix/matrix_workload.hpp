@@ -2,6 +2,7 @@
 // matrix_program.hpp.
 #pragma once
 
+#include "suites/common/passed_verdicts.hpp"
 #include "suites/common/product_workload.hpp"
 #include "suites/matrix/kernels.hpp"
 #include "suites/matrix/operands.hpp"
@@ -37,6 +38,7 @@ class MatrixWorkload final : public ProductWorkload {
   Problem problem_;
   Operands operands_;
   Reference reference_;
+  PassedVerdicts passed_;
 };
 
 }  // namespace mgpu::matrix

@@ -3,6 +3,7 @@
 
 #include "lib/workload/pages.hpp"
 #include "suites/common/arrivals.hpp"
+#include "suites/common/passed_verdicts.hpp"
 #include "suites/ntt/passes.hpp"
 
 namespace mgpu::ntt {
@@ -46,6 +47,7 @@ class BatchWorkload final : public Workload, public Tunable {
   unsigned host_threads_;
   Pages pages_;
   Arrivals arrivals_;
+  PassedVerdicts passed_;
 };
 
 }  // namespace mgpu::ntt

@@ -7,6 +7,9 @@
 // Each device computes the subtrees of whole blocks of rows; the host compresses their roots.
 #pragma once
 
+#include <optional>
+#include <vector>
+
 #include "suites/common/iterative.hpp"
 #include "suites/ntt/passes.hpp"
 #include "suites/ntt/poseidon2.hpp"
@@ -53,12 +56,18 @@ class CommitWorkload final : public PartitionedWorkload<Problem>, public Tunable
   std::vector<Poseidon2::Digest> digests_in(std::span<const std::byte> words) const;
   // Compresses the roots of blocks.
   Poseidon2::Digest root() const { return hash_.root(digests_in(roots())); }
-  std::string check_whole() const;
-  std::string check_opened() const;
+  std::string check_whole();
+  std::string check_opened();
+  // Compute what the root, and the hashes of the opened rows, must be.
+  Poseidon2::Digest root_by_reference() const;
+  std::vector<Poseidon2::Digest> opened_leaves() const;
 
   const std::size_t devices_;
   const Poseidon2 hash_;
   std::vector<std::uint64_t> opened_;
+  // Results of the reference; empty: not computed yet.
+  std::optional<Poseidon2::Digest> expected_root_;
+  std::vector<Poseidon2::Digest> expected_leaves_;
   SharedRing landing_;
 };
 

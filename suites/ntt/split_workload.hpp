@@ -3,6 +3,7 @@
 #pragma once
 
 #include "suites/common/iterative.hpp"
+#include "suites/common/passed_verdicts.hpp"
 #include "suites/ntt/passes.hpp"
 
 namespace mgpu::ntt {
@@ -44,6 +45,7 @@ class SplitWorkload final : public PartitionedWorkload<Problem>, public Tunable 
   const std::size_t devices_;
   SharedRing landing_;
   bool stores_to_others_ = false;
+  PassedVerdicts passed_;
 };
 
 }  // namespace mgpu::ntt

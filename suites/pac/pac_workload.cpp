@@ -290,11 +290,16 @@ std::string PacWorkload::peak() const {
   return text;
 }
 
-// Checks all results for plausibility, and phase bands of some evenly spread series against the
-// reference: as many as take about a second of each thread, or a tenth of one for a sample.
 Verdict PacWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};
   if (const auto missing = arrivals_.look("parts of the results")) return *missing;
+  return passed_.of(level, seed, digest(),
+                    [&] { return compare(level == VerifyLevel::full, seed); });
+}
+
+// Checks all results for plausibility, and phase bands of some evenly spread series against the
+// reference: as many as take about a second of each thread, or a tenth of one for a sample.
+Verdict PacWorkload::compare(bool full, std::uint64_t seed) {
   const Reference reference = this->reference();
   const std::span<const Moments> results = by_name();
   std::string wrong = reference.impossible(results, host_threads_);
@@ -303,7 +308,6 @@ Verdict PacWorkload::verify(VerifyLevel level, std::uint64_t seed) {
     const double count = seconds * host_threads_ / reference.seconds_a_band();
     return std::min(all, static_cast<std::uint64_t>(std::clamp(count, 4.0, 1e9)));
   };
-  const bool full = level == VerifyLevel::full;
   const std::uint64_t in_sample = affordable(0.1), wanted = full ? affordable(1) : in_sample;
   std::uint64_t step = std::max<std::uint64_t>(1, ceil_div(all, wanted));
   while (std::gcd(step, problem_.phase.count) > 1) ++step;  // so that every band is among them

@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "suites/common/arrivals.hpp"
+#include "suites/common/passed_verdicts.hpp"
 #include "suites/pac/host_data.hpp"
 #include "suites/pac/layout.hpp"
 #include "suites/pac/reference.hpp"
@@ -66,6 +67,7 @@ class PacWorkload : public Workload, public TimedMerge, public Tunable {
   bool has_variant(const DeviceTraits& device, const std::string& variant) const override;
   void look_at_series();
   Reference reference() const;
+  Verdict compare(bool full, std::uint64_t seed);
   // Returns the results by the names of recordings, whatever order these were handed out in.
   std::span<const Moments> by_name() const;
   std::optional<Method> method(const DeviceTraits& device) const;
@@ -87,6 +89,7 @@ class PacWorkload : public Workload, public TimedMerge, public Tunable {
   std::weak_ptr<const Pages> all_;                 // what read_all() returned
   std::vector<std::span<const Moments>> pending_;  // parts that merge() has to add
   bool begun_ = false;                             // the result holds some parts already
+  PassedVerdicts passed_;
 };
 
 }  // namespace mgpu::pac

@@ -177,17 +177,16 @@ Verdict PipelineWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   using Status = Verdict::Status;
   if (level == VerifyLevel::off) return {};
   if (const auto missing = arrivals_.look("batches")) return *missing;
-  const bool whole = level == VerifyLevel::full;
-  const auto key = std::pair(whole, digest());
-  if (const auto known = verified_.find(key); known != verified_.end()) return known->second;
-  const Finding finding =
-      check(problem_, words_of(records()), words_of(results()), whole, seed, host_threads_);
-  Verdict verdict{finding.message.empty() ? Status::passed : Status::failed, finding.method,
-                  finding.message};
+  Verdict verdict = passed_.of(level, seed, digest(), [&] {
+    const Finding finding = check(problem_, words_of(records()), words_of(results()),
+                                  level == VerifyLevel::full, seed, host_threads_);
+    return Verdict{finding.message.empty() ? Status::passed : Status::failed, finding.method,
+                   finding.message};
+  });
   if (verdict.status == Status::failed) return verdict;
   verdict.method += placement_words();
   add_findings(verdict);
-  return verified_[key] = verdict;
+  return verdict;
 }
 
 void PipelineWorkload::write_result(const std::filesystem::path& file) const {

@@ -14,9 +14,8 @@
 // it is `data`. Both run the same kernels on the same batches, so their results have the same bits.
 #pragma once
 
-#include <map>
-
 #include "suites/common/iterative.hpp"
+#include "suites/common/passed_verdicts.hpp"
 #include "suites/pipeline/placement.hpp"
 
 namespace mgpu::pipeline {
@@ -71,8 +70,7 @@ class PipelineWorkload final : public PartitionedWorkload<Problem>,
   std::unique_ptr<SharedMemory> mail_;
   // Measured times of the stages, by device, in the order of the set; noted when programs are made.
   std::vector<std::pair<std::string, StageTimes>> times_;
-  // Verdicts by whether the check was full, and by digest.
-  std::map<std::pair<bool, std::string>, Verdict> verified_;
+  PassedVerdicts passed_;
 };
 
 }  // namespace mgpu::pipeline

@@ -3,6 +3,7 @@
 
 #include <map>
 
+#include "suites/common/passed_verdicts.hpp"
 #include "suites/common/product_program.hpp"
 #include "suites/common/product_workload.hpp"
 #include "suites/tropical/kernels.hpp"
@@ -41,6 +42,7 @@ class TropicalProduct final : public ProductWorkload {
   Problem problem_;
   unsigned host_threads_;
   Operands operands_;
+  PassedVerdicts passed_;
 };
 
 class TropicalProductProgram final : public ProductProgram {
