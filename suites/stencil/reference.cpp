@@ -12,15 +12,36 @@ namespace mgpu::stencil {
 namespace {
 
 template <class Real>
-void jacobi_row(const Problem& problem, const Real* from, Real* to, std::uint64_t row) {
-  const std::uint64_t n = problem.n, north = (row + n - 1) % n * n, south = (row + 1) % n * n,
-                      here = row * n;
-  to[here] = from[here];
-  to[here + n - 1] = from[here + n - 1];
+void jacobi_row(std::uint64_t n, const Real* north, const Real* here, const Real* south, Real* to) {
+  to[0] = here[0];
+  to[n - 1] = here[n - 1];
   for (std::uint64_t x = 1; x + 1 < n; ++x)
-    to[here + x] =
-        (((from[here + x - 1] + from[here + x + 1]) + from[north + x]) + from[south + x]) *
-        Real{0.25};
+    to[x] = (((here[x - 1] + here[x + 1]) + north[x]) + south[x]) * Real{0.25};
+}
+
+// Computes `steps` steps of rows [begin, end). Each row of a step follows the row after it of the
+// step before, so that the rows between stay in caches.
+template <class Real>
+void jacobi_rows(std::uint64_t n, std::int64_t steps, std::int64_t begin, std::int64_t end,
+                 const Real* from, Real* to) {
+  constexpr std::int64_t kept = 3;  // rows of each step between
+  std::vector<Real> between(static_cast<std::size_t>((steps - 1) * kept) * n);
+  const auto place = [&](std::int64_t step, std::int64_t row) {
+    return between.data() + static_cast<std::size_t>((step - 1) * kept + (row + steps) % kept) * n;
+  };
+  const auto after = [&](std::int64_t step, std::int64_t row) -> const Real* {
+    const auto high = static_cast<std::int64_t>(n);
+    return step == 0 ? from + static_cast<std::size_t>((row % high + high) % high) * n
+                     : place(step, row);
+  };
+  for (std::int64_t front = begin - steps + 1; front < end + steps - 1; ++front) {
+    for (std::int64_t step = 1; step <= steps; ++step) {
+      const std::int64_t row = front - (step - 1), more = steps - step;
+      if (row < begin - more || row >= end + more) continue;
+      jacobi_row(n, after(step - 1, row - 1), after(step - 1, row), after(step - 1, row + 1),
+                 step == steps ? to + static_cast<std::size_t>(row) * n : place(step, row));
+    }
+  }
 }
 
 template <class Real>
@@ -80,27 +101,44 @@ template <class Real>
 Reference compute(const Problem& problem, std::span<const std::byte> initial, unsigned threads,
                   const HostWatch& watch) {
   const std::uint64_t layers = problem.layers(), n = problem.n;
-  Reference made;
-  std::vector<std::byte> first(initial.begin(), initial.end()), second(initial.size());
-  made.changes.resize(problem.change_bytes());
-  Real *from = reinterpret_cast<Real*>(first.data()), *to = reinterpret_cast<Real*>(second.data());
+  const bool is_star = problem.kind == Kind::star;
+  Reference made{Pages(initial.size(), "the cells of the reference"),
+                 std::vector<std::byte>(problem.change_bytes())};
+  Pages other(initial.size(), "the cells of the reference");
+  Real *from = reinterpret_cast<Real*>(made.cells.data()),
+       *to = reinterpret_cast<Real*>(other.data());
   Real* changes = reinterpret_cast<Real*>(made.changes.data());
   constexpr std::uint64_t rows_at_once = 64;
   const std::uint64_t at_once = problem.kind == Kind::heat3d ? 1 : rows_at_once;
   const auto each_layer = [&](const auto& body) { parallel_for(layers, threads, body, at_once); };
-  for (std::uint32_t step = 0; step < problem.steps; ++step) {
+  const Bytes layer_bytes = initial.size() / std::max<std::uint64_t>(layers, 1);
+  each_layer([&](std::uint64_t i) {
+    std::memcpy(made.cells.data() + i * layer_bytes, initial.data() + i * layer_bytes, layer_bytes);
+    if (is_star) std::memset(other.data() + i * layer_bytes, 0, layer_bytes);
+  });
+  std::uint32_t done = 0;
+  for (std::uint32_t step = 0; step < problem.steps; step += done) {
     watch.go_on();
-    if (problem.kind == Kind::star) {
+    done = 1;
+    if (is_star) {
       each_layer([&](std::uint64_t row) { star_row(problem, from, to, row); });
       each_layer([&](std::uint64_t row) {
         for (std::uint64_t x = row * n; x < (row + 1) * n; ++x) from[x] += Real{1};
       });
       continue;
     }
-    each_layer([&](std::uint64_t i) {
-      problem.kind == Kind::heat3d ? heat_plane(problem, from, to, i)
-                                   : jacobi_row(problem, from, to, i);
-    });
+    if (problem.kind == Kind::heat3d) {
+      each_layer([&](std::uint64_t z) { heat_plane(problem, from, to, z); });
+    } else {
+      constexpr std::uint32_t most_at_once = 4;
+      while (done < most_at_once && step + done < problem.steps &&
+             !problem.is_checked(step + done - 1) && !problem.is_checked(step + done))
+        ++done;
+      parallel_for(ceil_div(n, rows_at_once), threads, [&](std::uint64_t part) {
+        jacobi_rows(n, done, static_cast<std::int64_t>(part * rows_at_once),
+                    static_cast<std::int64_t>(std::min(n, (part + 1) * rows_at_once)), from, to);
+      });
+    }
     if (problem.is_checked(step)) {
       each_layer([&](std::uint64_t row) {
         changes[row] = change_of_row(n, from + row * n, to + row * n);
@@ -109,9 +147,8 @@ Reference compute(const Problem& problem, std::span<const std::byte> initial, un
     }
     std::swap(from, to);
   }
-  const bool in_first =
-      (problem.kind == Kind::star ? to : from) == reinterpret_cast<Real*>(first.data());
-  made.cells = std::move(in_first ? first : second);
+  if ((is_star ? to : from) != reinterpret_cast<Real*>(made.cells.data()))
+    made.cells = std::move(other);
   return made;
 }
 

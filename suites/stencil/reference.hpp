@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "lib/workload/pages.hpp"
 #include "suites/stencil/problem.hpp"
 
 namespace mgpu::stencil {
@@ -14,7 +15,7 @@ namespace mgpu::stencil {
 // Numbers in the problem's precision.
 struct Reference {
   // After problem.steps steps, in the order x, rows, planes; of a star the sums.
-  std::vector<std::byte> cells;
+  Pages cells;
   // Sums of squared changes per layer: problem.checks() times problem.layers().
   std::vector<std::byte> changes;
 };

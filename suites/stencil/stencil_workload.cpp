@@ -210,7 +210,8 @@ Verdict StencilWorkload::verify(VerifyLevel level, std::uint64_t) {
     Reference made = reference(problem_, initial(), host_threads_, host_watch());
     const std::string overflow =
         told_non_finite("of the result, as a plain loop on the host has it",
-                        {problem_.cells() / problem_.n, problem_.n, problem_.element}, made.cells);
+                        {problem_.cells() / problem_.n, problem_.n, problem_.element},
+                        {made.cells.data(), result().size()});
     if (!overflow.empty())
       throw Error(ErrorKind::input,
                   "--input holds values that are too large for so many steps: " + overflow);
