@@ -220,7 +220,11 @@ Finding check_in(const Problem& problem, std::span<const std::byte> input,
                                   text_of<F>(found), text_of<F>(expected));
   };
   const std::uint64_t length = std::uint64_t{1} << extended_bits(problem);
-  if (whole) {
+  // Multiplications per element of a transform, of which a sample does not need to take more.
+  const std::uint64_t transforms = problem.batch * (problem.cosets > 0 ? problem.cosets + 1 : 1),
+                      by_transforms = transforms * problem.bits / 2,
+                      by_points = points * (problem.cosets > 0 ? 4 : 1);
+  if (whole || by_transforms <= by_points) {
     finding.method = "every element, with a transform by radix 2 on the host" + root;
     for (std::uint64_t c = 0; c < problem.batch; ++c) {
       const Values<F> expected = whole_result<F>(problem, part(input, c), threads);
