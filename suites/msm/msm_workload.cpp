@@ -118,7 +118,8 @@ MsmWorkload::MsmWorkload(std::shared_ptr<Terms> terms, const MsmOptions& options
       shape_(shape_of(problem_)),
       windows_(problem_.windows.front()),
       partials_(terms_->sums(), points_.infinity()) {
-  const BitLengths lengths = bit_lengths(terms_->curve(), fold_, terms_->scalars());
+  const BitLengths lengths =
+      bit_lengths(terms_->curve(), fold_, terms_->scalars(), options_.host_threads);
   multiply_adds_ = least_multiply_adds(terms_->curve(), fold_, lengths, false, terms_->sums());
   multiply_adds_with_table_ =
       least_multiply_adds(terms_->curve(), fold_, lengths, true, terms_->sums());

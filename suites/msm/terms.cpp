@@ -24,19 +24,23 @@ Scalar uniform(std::uint64_t seed, std::uint64_t n, const Scalar& order, unsigne
 
 }  // namespace
 
-Terms::Terms(Curve curve, std::uint64_t count, std::uint64_t sums)
+Terms::Terms(Curve curve, std::uint64_t count, std::uint64_t sums, unsigned threads)
     : curve_(curve),
       count_(count),
       sums_(sums),
       points_size_(
           in_pages(std::min(bytes_of_terms(curve, count, sums), count * affine_bytes(curve)))),
       pages_(points_size_ + all_scalars() * sizeof(Scalar), std::to_string(count) + " terms") {
-  std::memset(pages_.data(), 0, memory().size());
+  constexpr Bytes at_once = Bytes{1} << 22;
+  const Bytes size = memory().size();
+  parallel_for(ceil_div(size, at_once), threads, [&](std::uint64_t i) {
+    std::memset(pages_.data() + i * at_once, 0, std::min(at_once, size - i * at_once));
+  });
 }
 
 Terms Terms::seeded(Curve curve, std::uint64_t count, Scalars scalars, std::uint64_t seed,
                     unsigned threads, std::uint64_t sums) {
-  Terms terms(curve, count, sums);
+  Terms terms(curve, count, sums, threads);
   const Scalar order = order_of(curve);
   const unsigned bits = order_bits_of(curve);
   const std::uint64_t point_seed = splitmix64(seed, 0), scalar_seed = splitmix64(seed, 1);

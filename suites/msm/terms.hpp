@@ -23,7 +23,7 @@ struct KnownLogs {
 class Terms {
  public:
   // Makes `count` points at infinity, and as many scalars 0 for each sum.
-  Terms(Curve curve, std::uint64_t count, std::uint64_t sums = 1);
+  Terms(Curve curve, std::uint64_t count, std::uint64_t sums = 1, unsigned threads = 1);
   // Makes terms that depend only on the seed and their index. The scalars are uniform below r, a
   // mix typical of witnesses (a quarter each 0, 1, below 2^16, uniform), or the same for all terms
   // of a sum. The first sum is the same whatever the number of sums. The points are known by their

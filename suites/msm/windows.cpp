@@ -6,8 +6,10 @@
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "lib/base/quantity.hpp"
+#include "lib/workload/parallel_for.hpp"
 #include "suites/msm/bases.hpp"
 
 namespace mgpu::msm {
@@ -116,18 +118,26 @@ bool made_on_device(const DeviceTraits& device, const Problem& problem, Mode mod
   return !device.cpu && mode != Mode::end_to_end && problem.known_logs && problem.points > 0;
 }
 
-BitLengths bit_lengths(Curve curve, bool fold, std::span<const Scalar> scalars) {
+BitLengths bit_lengths(Curve curve, bool fold, std::span<const Scalar> scalars, unsigned threads) {
   const Scalar order = order_of(curve);
-  BitLengths lengths{};
-  for (Scalar s : scalars) {
-    std::uint64_t borrow = 0;
-    const Scalar opposite = subtract(order, s, borrow);
-    if (fold && less(opposite, s)) s = opposite;
-    std::size_t limb = 4;
-    while (limb > 0 && s[limb - 1] == 0) --limb;
-    ++lengths[limb == 0 ? 0
+  constexpr std::uint64_t at_once = std::uint64_t{1} << 16;
+  std::vector<BitLengths> parts(ceil_div(scalars.size(), at_once));
+  parallel_for(parts.size(), threads, [&](std::uint64_t part) {
+    const std::uint64_t begin = part * at_once;
+    for (Scalar s : scalars.subspan(begin, std::min(at_once, scalars.size() - begin))) {
+      std::uint64_t borrow = 0;
+      const Scalar opposite = subtract(order, s, borrow);
+      if (fold && less(opposite, s)) s = opposite;
+      std::size_t limb = 4;
+      while (limb > 0 && s[limb - 1] == 0) --limb;
+      ++parts[part][limb == 0
+                        ? 0
                         : 64 * (limb - 1) + static_cast<std::size_t>(std::bit_width(s[limb - 1]))];
-  }
+    }
+  });
+  BitLengths lengths{};
+  for (const BitLengths& part : parts)
+    for (std::size_t i = 0; i < lengths.size(); ++i) lengths[i] += part[i];
   return lengths;
 }
 

@@ -95,7 +95,8 @@ Windows best_split_windows(Curve curve, bool fold, Limit limit, std::uint64_t po
 
 // Histogram of the scalars' bit lengths after folding.
 using BitLengths = std::array<std::uint64_t, 257>;
-BitLengths bit_lengths(Curve curve, bool fold, std::span<const Scalar> scalars);
+BitLengths bit_lengths(Curve curve, bool fold, std::span<const Scalar> scalars,
+                       unsigned threads = 1);
 // Returns the multiply-adds of 32-bit words (each yields half of a product) with the window size
 // that needs fewest: a mixed addition per digit, two full ones per bucket. Nothing else of the
 // algorithm needs the multiplier. `shared`: as in Windows. Each of `sums` has buckets of its own.
