@@ -112,14 +112,16 @@ void GramReference::classify() {
   std::vector<Seen> seen(chunks);
   const std::uint64_t each = ceil_div(problem_.points, chunks);
   parallel_for(chunks, threads_, [&](std::uint64_t chunk) {
+    Seen here;
     for (std::uint64_t r = chunk * each; r < std::min(problem_.points, (chunk + 1) * each); ++r) {
       for (std::uint64_t k = 0; k < problem_.width; ++k) {
         const double x = value(r, k);
-        seen[chunk].finite &= std::isfinite(x);
-        seen[chunk].integers &= x == std::trunc(x);
-        seen[chunk].largest = std::max(seen[chunk].largest, std::abs(x));
+        here.finite = here.finite && std::isfinite(x);
+        here.integers = here.integers && x == std::trunc(x);
+        here.largest = std::max(here.largest, std::abs(x));
       }
     }
+    seen[chunk] = here;
   });
   bool integers = problem_.model == Model::scores;
   double largest = 0;

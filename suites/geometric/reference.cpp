@@ -154,20 +154,21 @@ class Check {
   std::vector<std::vector<Product>> products_;  // by the component that they add up to
 };
 
-// `firsts`: the multivectors that lanes begin with; empty: all are checked.
+// Multivectors that a thread checks one after the other.
+constexpr std::uint64_t at_once = 512;
+
+// `starts`: the first multivectors of parts of at_once, or fewer at the end.
 template <class Real, class Wide>
 std::string first_wrong(const Problem& problem, std::span<const std::byte> a,
                         std::span<const std::byte> b, std::span<const std::byte> c,
-                        const std::vector<std::uint64_t>& firsts, unsigned threads) {
-  const std::uint64_t count = firsts.empty() ? ceil_div(problem.count, lanes) : firsts.size();
+                        const std::vector<std::uint64_t>& starts, unsigned threads) {
   const Check<Real, Wide> check(problem, a, b, c);
-  constexpr std::uint64_t at_once = 64;
-  std::vector<std::string> messages(ceil_div(count, at_once));
-  parallel_for(messages.size(), threads, [&](std::uint64_t part) {
+  std::vector<std::string> messages(starts.size());
+  parallel_for(starts.size(), threads, [&](std::uint64_t part) {
     auto scratch = check.scratch();
-    for (std::uint64_t i = part * at_once;
-         i < std::min(count, (part + 1) * at_once) && messages[part].empty(); ++i)
-      messages[part] = check.what_is_wrong(firsts.empty() ? i * lanes : firsts[i], scratch);
+    const std::uint64_t end = std::min(problem.count, starts[part] + at_once);
+    for (std::uint64_t i = starts[part]; i < end && messages[part].empty(); i += lanes)
+      messages[part] = check.what_is_wrong(i, scratch);
   });
   const auto wrong = std::find_if(messages.begin(), messages.end(),
                                   [](const std::string& message) { return !message.empty(); });
@@ -180,19 +181,23 @@ Finding check(const Problem& problem, std::span<const std::byte> a, std::span<co
               std::span<const std::byte> c, bool whole, std::uint64_t seed, unsigned threads) {
   if (problem.count == 0) return {"nothing to multiply", ""};
   const double n = problem.signature.components(),
-               seconds_each = (problem.wide ? 4 : 1) * (2e-8 + 1e-9 * n * n);
+               seconds_each = (problem.wide ? 3 : 1) * (2e-8 + 1e-9 * n * n);
   const auto most = static_cast<std::uint64_t>((whole ? 1.0 : 0.2) * threads / seconds_each);
-  std::vector<std::uint64_t> firsts;  // empty: all
-  if (problem.count > most) {
-    std::mt19937_64 random(seed);
-    firsts = {0, problem.count - lanes};
-    while (firsts.size() < most / lanes) firsts.push_back(random() % (problem.count - lanes + 1));
-  }
-  return {(firsts.empty() ? std::string("all") : std::to_string(firsts.size() * lanes)) +
+  const bool all = problem.count <= most;
+  // Of a sample, a part lies at random in each of as many equal ranges, the first at the beginning
+  // and the last at the end.
+  std::vector<std::uint64_t> starts(all ? ceil_div(problem.count, at_once)
+                                        : std::max<std::uint64_t>(2, most / at_once));
+  const std::uint64_t range = all ? at_once : problem.count / starts.size();
+  std::mt19937_64 random(seed);
+  for (std::uint64_t i = 0; i < starts.size(); ++i)
+    starts[i] = i * range + random() % (range - at_once + 1);
+  if (!all) starts.front() = 0, starts.back() = problem.count - at_once;
+  return {(all ? std::string("all") : std::to_string(starts.size() * at_once)) +
               " multivectors in " + (problem.wide ? "80-bit floats" : "float64") +
               ", blades multiplied by bit arithmetic",
-          problem.wide ? first_wrong<double, long double>(problem, a, b, c, firsts, threads)
-                       : first_wrong<float, double>(problem, a, b, c, firsts, threads)};
+          problem.wide ? first_wrong<double, long double>(problem, a, b, c, starts, threads)
+                       : first_wrong<float, double>(problem, a, b, c, starts, threads)};
 }
 
 }  // namespace mgpu::geometric
