@@ -2,9 +2,13 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
+#include <thread>
+#include <vector>
 
 #include "lib/base/error.hpp"
+#include "lib/workload/parallel_for.hpp"
 
 namespace mgpu {
 namespace {
@@ -13,11 +17,25 @@ template <class Real>
 std::string told(const std::string& input, std::uint64_t columns,
                  std::span<const std::byte> bytes) {
   const std::span values(reinterpret_cast<const Real*>(bytes.data()), bytes.size() / sizeof(Real));
+  constexpr std::uint64_t at_once = std::uint64_t{1} << 20;
+  struct Part {
+    std::uint64_t count = 0, first = 0;
+  };
+  std::vector<Part> parts(ceil_div(values.size(), at_once));
+  parallel_for(parts.size(), std::thread::hardware_concurrency(), [&](std::uint64_t part) {
+    Part here;
+    const std::uint64_t begin = part * at_once;
+    for (std::uint64_t i = std::min<std::uint64_t>(values.size(), begin + at_once); i-- > begin;) {
+      if (std::isfinite(values[i])) continue;
+      ++here.count;
+      here.first = i;
+    }
+    parts[part] = here;
+  });
   std::uint64_t count = 0, first = 0;
-  for (std::uint64_t i = values.size(); i-- > 0;) {
-    if (std::isfinite(values[i])) continue;
-    ++count;
-    first = i;
+  for (const Part& part : parts) {
+    if (count == 0) first = part.first;
+    count += part.count;
   }
   if (count == 0) return "";
   return fmt::format(
