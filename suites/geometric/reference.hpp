@@ -15,7 +15,8 @@ struct Finding {
 };
 
 // Checks all multivectors if that takes each thread about a fifth of a second (`whole`: a second),
-// otherwise as many as fit into that time, including the first and the last.
+// otherwise as many as fit into that time, including the first and the last: parts of neighbours
+// that are evenly spread, each at a random place of its range.
 Finding check(const Problem& problem, std::span<const std::byte> a, std::span<const std::byte> b,
               std::span<const std::byte> c, bool whole, std::uint64_t seed, unsigned threads);
 

@@ -15,8 +15,9 @@ struct Finding {
   std::string method;
 };
 
-// Compares results with the input: all elements with a transform on the host, or 64 seeded ones
-// with the value of the input's polynomial at a power of the root of unity.
+// Compares results with the input: all elements with a transform on the host if `whole` or if that
+// takes less, else 64 seeded ones with the value of the input's polynomial at a power of the root
+// of unity.
 Finding check(const Problem& problem, std::span<const std::byte> input,
               std::span<const std::byte> result, bool whole, std::uint64_t seed, unsigned threads);
 
