@@ -74,8 +74,6 @@ double PointsWorkload::element(std::uint64_t point, std::uint64_t place) const {
                        : static_cast<double>(*reinterpret_cast<const float*>(at));
 }
 
-// Checks whole matrices: all, or as many as each thread checks in a tenth of a second, evenly
-// spread with a random start.
 Verdict PointsWorkload::verify(VerifyLevel level, std::uint64_t seed) {
   if (level == VerifyLevel::off) return {};
   if (const auto missing = arrivals_.look("parts of the matrices")) return *missing;
@@ -83,6 +81,8 @@ Verdict PointsWorkload::verify(VerifyLevel level, std::uint64_t seed) {
                     [&] { return compare(level == VerifyLevel::full, seed); });
 }
 
+// Checks whole matrices: all, or as many as each thread checks in a tenth of a second, evenly
+// spread with a random start.
 Verdict PointsWorkload::compare(bool full, std::uint64_t seed) {
   const PointsReference reference(problem_, data_.input());
   const double budget = 0.1 * host_threads_ / reference.seconds_a_point();
