@@ -20,7 +20,7 @@ struct SizeLimits {
   // Time of the operations on the device that is slowest alone.
   Nanos slowest = std::chrono::seconds(10);
   Bytes input = Bytes{4} << 30;
-  Nanos host = std::chrono::seconds(10);  // time to prepare and to verify it
+  Nanos host = std::chrono::seconds(4);  // time to prepare and to verify it
   Bytes host_memory = ~Bytes{0};
   std::size_t devices = 1;  // number of devices that it is to be split over
 };

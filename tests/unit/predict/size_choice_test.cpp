@@ -80,7 +80,7 @@ TEST_CASE("each limit keeps the size down, and is named; the smallest size is be
         {{fast}, {.input = Bytes{1} << 20}, 1 << 17, SizeLimit::input},
         {{fast}, {.host_memory = Bytes{1} << 20}, 1 << 16, SizeLimit::host_memory},
         {{fast, little}, {}, 1 << 12, SizeLimit::device_memory},
-        {{slow_host}, {}, 1 << 19, SizeLimit::host_time},  // 5.2 s
+        {{slow_host}, {}, 1 << 18, SizeLimit::host_time},  // 2.6 s
         {{fast, at_rate(1e5)}, {}, 1 << 19, SizeLimit::slow_device},
         {{fast, at_rate(1e5)}, {.slowest = milliseconds(100)}, 1 << 13, SizeLimit::slow_device},
         {{fast}, {.input = 1}, 4, SizeLimit::input}}) {
