@@ -350,7 +350,6 @@ PART void transform(fe* v, __local word* cells, const uint g, const uint column,
   }
 }
 
-
 #if !ROWS
 __kernel ONE_TILE void columns(__global const word* in, __global word* out, __global const word* table,
                                const Pass pass TO_PEERS) {
@@ -365,13 +364,13 @@ __kernel ONE_TILE void columns(__global const word* in, __global word* out, __gl
   const uint last = p->width - 1;
   fe v[EACH];
 #if IN_REVERSED  // a column is contiguous
-    UNROLL for (uint j = 0; j < EACH; ++j) {
-      const uint i = lane + j * GROUP;
-      v[j] = load(in, place_in(p, reversed(i & (R - 1), BITS) * p->in_row + hi * p->in_hi, min(begin + (i >> BITS), last)));
-    }
-    UNROLL for (uint j = 0; j < EACH; ++j) put(cells, transposed_cell(lane, j, true), v[j]);
-    barrier(CLK_LOCAL_MEM_FENCE);
-    UNROLL for (uint j = 0; j < EACH; ++j) v[j] = take(cells, cell_of(row_of(g, j, BITS), in_tile));
+  UNROLL for (uint j = 0; j < EACH; ++j) {
+    const uint i = lane + j * GROUP;
+    v[j] = load(in, place_in(p, reversed(i & (R - 1), BITS) * p->in_row + hi * p->in_hi, min(begin + (i >> BITS), last)));
+  }
+  UNROLL for (uint j = 0; j < EACH; ++j) put(cells, transposed_cell(lane, j, true), v[j]);
+  barrier(CLK_LOCAL_MEM_FENCE);
+  UNROLL for (uint j = 0; j < EACH; ++j) v[j] = take(cells, cell_of(row_of(g, j, BITS), in_tile));
 #else
   in += WORDS * place_in(p, g * p->in_row + hi * p->in_hi, min(column, last));
   UNROLL for (uint j = 0; j < EACH; ++j, in += WORDS * ((ulong)(p->in_row << (BITS - EACH_BITS)) * p->in_width)) v[j] = load(in, 0);
