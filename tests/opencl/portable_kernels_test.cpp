@@ -53,7 +53,7 @@ TEST_CASE("portable kernels: multivectors by way of local memory or not have the
 // Blocks are transformed in two steps. A thorough test has a field of each kind of words.
 TEST_CASE("portable kernels: transforms by work-groups give those of the host, in every order") {
   for (const char* field : {"koalabear", "goldilocks", "bls12_381"}) {
-    if (field != std::string("koalabear") && !is_thorough()) break;
+    if (field == std::string("bls12_381") && !is_thorough()) break;
     const test::Options inverse{{"field", field}, {"op", "intt"}, {"order", "rn"}};
     digest_of(*workload_with("ntt", 1 << 10, inverse), kAsGpu);
   }
