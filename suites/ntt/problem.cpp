@@ -177,6 +177,7 @@ Shape shape_of(const Problem& problem) {
                     : problem.batch;
   shape.unit = {"elements", problem.n() * problem.batch};
   shape.rounds = problem.is_split() || problem.commits ? 2 : 0;
+  if (problem.is_split()) shape.fills_gpu = shape.items;  // fewer leave it idle, or fit its cache
   shape.result_on_devices = true;
   shape.ops = static_cast<double>(problem.n() * problem.batch);
   shape.rate_unit = "elements/s";
