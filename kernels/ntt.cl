@@ -116,7 +116,7 @@ PART void levels(fe* v, const uint bits, const uint i, __global const word* tabl
   blocks(v, EACH_BITS, false, table);
   table += WORDS * ((1 << ROOT_BITS) + (i << (ROOT_BITS - bits + EACH_BITS)));
 #if PACKED
-  word factors[EACH];
+  word factors[EACH] __attribute__((aligned(16)));
   UNROLL for (uint j = 0; j < EACH / PACKED; ++j)((pack*)factors)[j] = ((__global const pack*)table)[j];
   UNROLL for (uint j = 1; j < EACH; ++j) v[j] = fe_mul(v[j], factors[j]);
 #else
