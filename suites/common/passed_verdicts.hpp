@@ -10,7 +10,7 @@
 
 namespace mgpu {
 
-// What a digest does not cover, such as arrivals, is looked at outside of it each time.
+// Callers look at what a digest does not cover, such as arrivals, each time.
 class PassedVerdicts {
  public:
   // Returns the verdict on the result with this digest. It is that of check(), which is not called

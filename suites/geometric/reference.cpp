@@ -183,8 +183,8 @@ Finding check(const Problem& problem, std::span<const std::byte> a, std::span<co
   const double n = problem.signature.components(),
                seconds_each = (problem.wide ? 3 : 1) * (2e-8 + 1e-9 * n * n);
   const auto most = static_cast<std::uint64_t>((whole ? 1.0 : 0.2) * threads / seconds_each);
-  const bool all = problem.count <= most;
-  // Of a sample, a part lies at random in each of as many equal ranges, the first at the beginning
+  const bool all = problem.count <= std::max(most, 2 * at_once);
+  // Places a part of a sample at random in each of as many equal ranges, the first at the beginning
   // and the last at the end.
   std::vector<std::uint64_t> starts(all ? ceil_div(problem.count, at_once)
                                         : std::max<std::uint64_t>(2, most / at_once));
