@@ -13,10 +13,11 @@
 // PEERS: number of devices, up to 8, into whose memory `columns` stores their rows, 0: one; SHIFTED:
 // `columns` first multiplies element i of the transform by power i of a coset's shift; DIRECT: the
 // table has each factor of `columns`; ROWS (0, 1): which kernel this is; ROOT_BITS: log2 of the order
-// of the root whose powers come first in the table; ROOT_SHIFT: the root of order 16 is 2 to this
-// power (Goldilocks, where 2 has order 192); IN_REVERSED, COLUMNS_REVERSED, OUT_REVERSED (0,
-// 1): whether the kernel reads its input in reversed order, whether columns are in reversed order,
-// whether it writes rows, or elements of rows, in reversed order.
+// of the root whose powers come first in the table; FACTORS: where in the table those of this pass
+// begin, by which it multiplies after blocks; ROOT_SHIFT: the root of order 16 is 2 to this power
+// (Goldilocks, where 2 has order 192); IN_REVERSED, COLUMNS_REVERSED, OUT_REVERSED (0, 1): whether
+// the kernel reads its input in reversed order, whether columns are in reversed order, whether it
+// writes rows, or elements of rows, in reversed order.
 #ifndef PEERS
 #define PEERS 0
 #endif
@@ -111,10 +112,10 @@ PART void blocks(fe* v, const uint count, const bool reduces, __global const wor
 }
 
 // Computes as many levels of blocks of 2^bits elements as fit into the EACH elements of a work-item, of which the first is
-// number `i` of its block: blocks of EACH elements, then factors, which follow the powers of the root in the table.
+// number `i` of its block: blocks of EACH elements, then factors.
 PART void levels(fe* v, const uint bits, const uint i, __global const word* table) {
   blocks(v, EACH_BITS, false, table);
-  table += WORDS * ((1 << ROOT_BITS) + (i << (ROOT_BITS - bits + EACH_BITS)));
+  table += WORDS * (FACTORS + (i << (ROOT_BITS - bits + EACH_BITS)));
 #if PACKED
   word factors[EACH] __attribute__((aligned(16)));
   UNROLL for (uint j = 0; j < EACH / PACKED; ++j)((pack*)factors)[j] = ((__global const pack*)table)[j];

@@ -3,6 +3,7 @@
 // selects a device.
 #pragma once
 
+#include <algorithm>
 #include <filesystem>
 #include <functional>
 #include <map>
@@ -62,6 +63,13 @@ struct Shape {
     cost.ops = ops / n;
     cost.in_bytes = static_cast<double>(bytes_in) / n;
     cost.out_bytes = static_cast<double>(bytes_out) / n;
+  }
+  // Makes probes of a GPU have its whole share, of which a part may fit its cache, and as many
+  // iterations as have `enough` operations, at least `least`.
+  void probe_whole(double enough, std::uint32_t least) {
+    fills_gpu = items;
+    probe_rounds = static_cast<std::uint32_t>(
+        std::clamp(enough * rounds / ops, static_cast<double>(least), 256.0));
   }
   // Reasons to doubt results that follow from the data, a line each; reported before anything is
   // measured.

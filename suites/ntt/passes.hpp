@@ -104,10 +104,14 @@ class Passes {
     std::uint64_t width = 1;  // columns of a tile
     std::size_t group = 1;
   };
-  Kernels make(const char* name, unsigned bits, DeviceResources& device,
+  Kernels make(const char* name, std::size_t pass, DeviceResources& device,
                const std::string& more = {}) const;
-  std::uint64_t shift_elements() const;  // of the table, for one coset
-  unsigned each_bits() const;            // log2 of the elements that a work-item has in registers
+  std::uint64_t factors(std::size_t pass) const;  // where in the table a pass's factors begin
+  std::uint64_t shift_elements() const;           // of the table, for one coset
+  // Return log2 of the elements that a work-item has in registers: at most, and in a pass over
+  // 2^bits.
+  unsigned most_each_bits() const;
+  unsigned each_bits(unsigned bits) const;
   // Returns a pass with what all passes have in common.
   Pass pass(const Transforms& transforms) const;
 

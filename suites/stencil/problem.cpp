@@ -189,12 +189,9 @@ Shape shape_of(const Problem& problem) {
   shape.unit = {problem.columns > 1 ? "blocks" : problem.kind == Kind::heat3d ? "slabs" : "rows"};
   shape.rounds = problem.steps;
   shape.checkpoint_rounds = problem.checkpoint_rounds;
-  shape.fills_gpu = shape.items;  // a part may fit the cache
-  const double enough = 1 << 29;  // updates: 5 ms on an H200
-  shape.probe_rounds = static_cast<std::uint32_t>(
-      std::clamp(enough / static_cast<double>(problem.cells()), 16.0, 256.0));
   shape.result_on_devices = true;
   shape.ops = static_cast<double>(problem.cells()) * problem.steps;
+  shape.probe_whole(1 << 29, 16);  // 5 ms on an H200
   shape.rate_unit = "updates/s";
   shape.bytes_in = shape.bytes_out = problem.host_bytes();
   shape.spread_cost();
