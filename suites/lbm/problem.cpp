@@ -182,7 +182,7 @@ Shape shape_of(const Problem& problem) {
   shape.checkpoint_rounds = problem.checkpoint_rounds;
   shape.result_on_devices = true;
   shape.ops = static_cast<double>(problem.cells()) * problem.steps;
-  shape.probe_whole(1 << 27, 4);  // 5 ms on an H200
+  shape.probe_whole(1 << 29, 16);  // 20 ms on an H200
   shape.rate_unit = "LUP/s";
   shape.bytes_in = problem.from_file ? problem.fields_bytes() : 0;
   shape.bytes_out = problem.fields_bytes();
