@@ -177,7 +177,7 @@ unsigned Passes::most_each_bits() const {
 }
 
 // Eight-byte elements take as few registers as make the fewest exchanges: 512 of them are
-// transformed in three steps of 8 or of 16, and three of 8 take a Hopper GPU 4 % less time. Those
+// transformed in three steps of 8 or of 16, and three of 8 take a Hopper GPU 3 % less time. Those
 // of 4 bytes gain nothing.
 unsigned Passes::each_bits(unsigned bits) const {
   const unsigned most = most_each_bits();
