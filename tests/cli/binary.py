@@ -6,6 +6,7 @@ no device of this machine."""
 import functools
 import json
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -95,6 +96,18 @@ class Case(unittest.TestCase):
         folder = tempfile.TemporaryDirectory(dir=SCRATCH)
         self.addCleanup(folder.cleanup)
         self.folder = Path(folder.name)
+
+    def device_file(self, name, **facts):
+        """Returns a file for the fault layer that pretends to be a device of tests/layer/devices
+        with other facts, and with little memory: a rate is measured with a quarter of it."""
+        facts = {"global_mem_size": 256 << 20, **facts}
+        text = (ROOT / "tests/layer/devices" / f"{name}.toml").read_text()
+        for key, value in facts.items():
+            text = re.sub(rf"(?m)^{key} = .*\n", "", text)
+            text = text.replace("[device]\n", f"[device]\n{key} = {value}\n")
+        file = self.folder / ("-".join([name, *map(str, facts.values())]) + ".toml")
+        file.write_text(text)
+        return file
 
     def good(self, *arguments, **named):
         result = mgpu(*arguments, **named)

@@ -18,13 +18,8 @@ class Energy(Case):
         layer = os.environ.get("MGPU_FAULT_LAYER", "")
         if not layer:
             self.skipTest("MGPU_FAULT_LAYER does not name the fault layer")
-        facts = (ROOT / "tests/layer/devices/tesla-k80.toml").read_text()
-        script = []
-        for device, bus in enumerate((0x1a, 0x1c)):
-            file = self.folder / f"{device}.toml"
-            file.write_text(facts.replace("pci_bus_id_nv = 0", f"pci_bus_id_nv = {bus}")
-                            .replace("pci_slot_id_nv = 30", "pci_slot_id_nv = 0"))
-            script.append(f"device=0:{device} be={file}")
+        script = [f"device=0:{device} be={self.device_file('tesla-k80', pci_bus_id_nv=bus, pci_slot_id_nv=0)}"
+                  for device, bus in enumerate((0x1a, 0x1c))]
         library = self.folder / "libnvidia-ml.so.1"
         library.symlink_to(Path(layer).parent / "libfake_nvml.so")
         return {"OPENCL_LAYERS": layer, "MGPU_FAULT_SCRIPT": "; ".join(script), "POCL_DEVICES": "pthread pthread",

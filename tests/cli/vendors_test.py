@@ -96,7 +96,7 @@ class Vendors(Case):
         operand = 1001 * 16  # bytes
         for name in ("apple-m2", "tesla-k80") if binary.THOROUGH else ("apple-m2",):
             log = self.folder / name
-            script = f"be={name}; call=upload min={operand} max={operand} do=note"
+            script = f"be={self.device_file(name)}; call=upload min={operand} max={operand} do=note"
             result, file = self.run_of("geometric", script, "-d", "0:0", "--no-cache",
                                        mode="end-to-end", MGPU_FAULT_LOG=str(log))
             self.assert_ends(result, "passed", file)
@@ -116,7 +116,8 @@ class Vendors(Case):
         for set_of, pinned_by in sets if binary.THOROUGH else sets[:1]:
             log = self.folder / "log"
             log.unlink(missing_ok=True)
-            script = f"device=0:0 be={set_of[0]}; device=0:1 be={set_of[-1]}; call=pin do=note"
+            first, last = (self.device_file(name) for name in (set_of[0], set_of[-1]))
+            script = f"device=0:0 be={first}; device=0:1 be={last}; call=pin do=note"
             result, file = self.run_of("geometric", script, "-d", "gpu", "--no-cache",
                                        POCL_DEVICES="pthread pthread", MGPU_FAULT_LOG=str(log))
             self.assert_ends(result, "passed", file, devices=2)
@@ -124,8 +125,8 @@ class Vendors(Case):
             self.assertEqual(platforms, {DEVICES[name]["platform"]["name"] for name in set_of})
             # The problem's memory is pinned last; nothing else has its size.
             mapped = [json.loads(line) for line in log.read_text().splitlines()]
-            last = mapped[-1]["bytes"]
-            self.assertEqual([one["device"] for one in mapped if one["bytes"] == last], pinned_by)
+            problem = mapped[-1]["bytes"]
+            self.assertEqual([one["device"] for one in mapped if one["bytes"] == problem], pinned_by)
 
 
 def test_of(suite, device):
