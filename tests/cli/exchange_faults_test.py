@@ -43,7 +43,7 @@ class Failing(Case):
         file, log = self.folder / "r.json", self.folder / "log"
         for old in (file, log):
             old.unlink(missing_ok=True)
-        result = mgpu(*arguments, *options, *(within or limits()), "-o", file,
+        result = mgpu(*arguments, *options, *(limits() if within is None else within), "-o", file,
                       env={**variables, "OPENCL_LAYERS": LAYER, "MGPU_FAULT_SCRIPT": script,
                            "MGPU_FAULT_LOG": str(log)})
         self.assertEqual(result.code, code, f"{script} {arguments}: {result}")
@@ -195,8 +195,8 @@ class Links(Failing):
     def test_host_memory_of_which_a_driver_has_a_copy_is_not_shared(self):
         # The pattern of a trial is 4096 bytes.
         _, document = self.faulty("call=clEnqueueWriteBuffer min=4096 max=4096 nth=1 times=1 "
-                                  "do=skip", "links", "--quick", "--sizes", "4KiB", devices=PARTS,
-                                  code=0)
+                                  "do=skip", "links", "--quick", "--sizes", "4KiB", "-q",
+                                  devices=PARTS, code=0, within=())
         note, = document["exchange_notes"]
         self.assertIn("staged", note)
         self.assertIn("what is written does not arrive", note)
