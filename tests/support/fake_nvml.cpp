@@ -1,6 +1,6 @@
 // A library with the few functions of NVIDIA's management library that lib/opencl/nvml.cpp calls:
 // one GPU that reports everything, one part of it, which reports only memory, and another GPU of
-// half its power. Counters of energy advance every 20 ms.
+// a sixteenth of its power. Counters of energy advance every 20 ms.
 #include <chrono>
 #include <cstring>
 
@@ -16,7 +16,7 @@ using Handle = void*;
 
 static int gpu, part, other;
 
-static unsigned milliwatts_of(Handle handle) { return handle == &other ? 172'800 : 345'600; }
+static unsigned milliwatts_of(Handle handle) { return handle == &other ? 21'600 : 345'600; }
 
 static constexpr int kInvalidArgument = 2, kNotSupported = 3, kNotFound = 6, kInsufficientSize = 7;
 
