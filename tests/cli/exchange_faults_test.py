@@ -66,7 +66,14 @@ class HotPlug(Case):
             "-d", "cpu", "--hot-plug", "--no-telemetry", "-o", file,
             env={"POCL_DEVICES": "pthread pthread", "OPENCL_LAYERS": LAYER,
                  "MGPU_FAULT_SCRIPT": f"call=clGetDeviceIDs device=0:1 while={hidden} do=vanish"})
-        binary.wait_until(file.exists, process)
+
+        def has_row():
+            try:
+                return bool(json.loads(file.read_text())["runs"])
+            except (OSError, ValueError):  # not there yet
+                return False
+
+        binary.wait_until(has_row, process)
         change(hidden)
         out, err = process.communicate()
         self.assertEqual(process.returncode, 0, out + err)
