@@ -30,7 +30,8 @@ progress() {
   # If scripts/test.sh has configured this folder with the tests, they stay configured: the target below does not build them.
   [[ -f build/release/CMakeCache.txt ]] || options=(-DMGPU_TESTS=OFF)
   cmake --preset release "${options[@]}" >/dev/null
-  NINJA_STATUS='[%f/%t] ' cmake --build --preset release --target mgpu-bench -j "$(nproc)" | progress
+  NINJA_STATUS='[%f/%t] ' cmake --build --preset release --target mgpu-bench -j "$(nproc)" |
+    progress
 )
 bench=$root/build/release/mgpu-bench
 

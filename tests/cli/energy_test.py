@@ -18,7 +18,8 @@ class Energy(Case):
         layer = os.environ.get("MGPU_FAULT_LAYER", "")
         if not layer:
             self.skipTest("MGPU_FAULT_LAYER does not name the fault layer")
-        files = [self.device_file("tesla-k80", pci_bus_id_nv=bus, pci_slot_id_nv=0) for bus in (0x1a, 0x1c)]
+        files = [self.device_file("tesla-k80", pci_bus_id_nv=bus, pci_slot_id_nv=0)
+                 for bus in (0x1a, 0x1c)]
         script = [f"device=0:{device} be={file}" for device, file in enumerate(files)]
         library = self.folder / "libnvidia-ml.so.1"
         library.symlink_to(Path(layer).parent / "libfake_nvml.so")
@@ -32,7 +33,8 @@ class Energy(Case):
         self.assertIn("energy gain", done.out)
         runs = json.loads(result.read_text())["runs"]
         self.assertEqual([run["strategy"] for run in runs], ["single", "equal", "auto"])
-        self.assertEqual(runs[2]["plan"]["chosen"]["devices"], ["0:1"])  # as fast, to a factor of 16
+        # Probes under load tell equal devices apart by less than the factor of their power.
+        self.assertEqual(runs[2]["plan"]["chosen"]["devices"], ["0:1"])
         for run in runs:
             energy = run["energy"]
             alone = run["strategy"] != "equal"

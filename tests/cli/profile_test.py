@@ -21,7 +21,8 @@ SEEDED = {
     "blocking-reads": (["count=10"], "free_waits", "clEnqueueReadBuffer"),
     "tiny-kernels": (["count=10", "rounds=8"], "free_launches", "launches"),
     # The first write to a page can take ten times as long as a copy, and no overlap hides it.
-    "serial-transfers": (["count=200", "rounds=100", "bytes=2097152"], "full_overlap", "next to kernels"),
+    "serial-transfers": (["count=200", "rounds=100", "bytes=2097152"], "full_overlap",
+                         "next to kernels"),
     "one-queue": (["count=8"], "perfect_balance", "shares 50 to 50"),
     "host-work": (["count=10"], "free_host_work", "work of the host"),
     "builds": (["count=3"], "free_builds", "3 builds"),

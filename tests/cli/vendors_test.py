@@ -116,8 +116,8 @@ class Vendors(Case):
         for set_of, pinned_by in sets if binary.THOROUGH else sets[:1]:
             log = self.folder / "log"
             log.unlink(missing_ok=True)
-            first, last = (self.device_file(name) for name in (set_of[0], set_of[-1]))
-            script = f"device=0:0 be={first}; device=0:1 be={last}; call=pin do=note"
+            script = "".join(f"device=0:{at} be={self.device_file(set_of[at])}; "
+                             for at in range(2)) + "call=pin do=note"
             result, file = self.run_of("geometric", script, "-d", "gpu", "--no-cache",
                                        POCL_DEVICES="pthread pthread", MGPU_FAULT_LOG=str(log))
             self.assert_ends(result, "passed", file, devices=2)
@@ -125,8 +125,8 @@ class Vendors(Case):
             self.assertEqual(platforms, {DEVICES[name]["platform"]["name"] for name in set_of})
             # The problem's memory is pinned last; nothing else has its size.
             mapped = [json.loads(line) for line in log.read_text().splitlines()]
-            problem = mapped[-1]["bytes"]
-            self.assertEqual([one["device"] for one in mapped if one["bytes"] == problem], pinned_by)
+            last = mapped[-1]["bytes"]
+            self.assertEqual([one["device"] for one in mapped if one["bytes"] == last], pinned_by)
 
 
 def test_of(suite, device):
